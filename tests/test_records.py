@@ -364,7 +364,7 @@ def test_the_first_seed_of_what_a_function_gives_is_repeated(toy):
 
 def test_runs_are_given_back_at_the_length_that_they_had(toy):
     configs = (TOY[0], TOY[1].replace(end=5))
-    toy["toy"] = Recipe("", run, configs, records.fields("z", size=lambda r: r.z), ("square",))
+    toy["toy"] = Recipe("", run, configs, records.fields("z", size=lambda r: r.z), ("size",))
     records.make("toy")
     whole, short = records.runs("toy")
     alone = run(configs[1])

@@ -217,7 +217,7 @@ def name_old_records(app):
 
 
 class References(StandardDomain):
-    """Sphinx's own references; those by number read the page that they lead to once, and not once each."""
+    """Sphinx's own references; those by number read the page that they lead to once, and not once for each reference."""
 
     def _resolve_numref_xref(self, env, *others):
         if not hasattr(self, "_page"):
@@ -227,12 +227,12 @@ class References(StandardDomain):
 
 
 def keep_garbage(app):
-    """Look for none: of a build that holds all its pages, to look through them took a third of the time."""
+    """Collect no garbage: to look through all the pages that a build holds took a third of its time."""
     gc.disable()
 
 
 def leave(app, exception):
-    """Nor when the process ends, which is soon."""
+    """Nor when the process ends: what is there then stays until it has ended."""
     gc.freeze()
     gc.enable()
 

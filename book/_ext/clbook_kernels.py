@@ -17,12 +17,12 @@ from clbook_cores import share
 from jupyter_client.manager import AsyncKernelManager
 from jupyter_client.provisioning import LocalProvisioner
 
-# Processes: a page is drawn on one core. On a single core one starts while the other computes.
+# Processes at a time: one for each core. On a single core there are two, so that one starts while the other computes.
 AT_ONCE = max(2, min(8, os.cpu_count() or 1))
 FORKS = sys.platform == "linux"
 PROCESSES = multiprocessing.get_context("forkserver" if FORKS else "spawn")
-# What kernels import besides `clbook`: multiprocessing the program that builds, Jupyter its kernel, tracing a part of
-# torch.
+# What is imported besides `clbook`: by multiprocessing the program that builds, by Jupyter its kernel, and by tracing a
+# part of torch.
 FIRST = ("jupyter_book.cli.main", "ipykernel.kernelapp", "torch._inductor.config")
 
 

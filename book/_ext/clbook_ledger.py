@@ -95,7 +95,7 @@ def judge_paper(name: str) -> tuple[list[dict], float]:
 
 
 def judge(app):
-    """Judge all claims that this state of the package has not judged yet, two papers at once."""
+    """Judge all claims that this state of the package has not judged yet, several papers at once."""
     folder = Path(app.config.nb_execution_cache_path)
     files = {name: folder / f"claims-{name.lower()}.json" for name in judging.NAMES}
     new = [name for name, file in files.items() if not file.exists()]

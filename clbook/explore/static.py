@@ -124,7 +124,7 @@ def thinned(count, most, stay=()) -> list[int]:
 
 @uncollected()
 def draw_runs(subject, runs) -> tuple[list[Drawing], dict]:
-    """Draw the shots of all runs with common limits of axes and colours.
+    """Draw the shots of all runs with common limits of axes and colours. Each picture has a figure of its own.
 
     Returns:
         The drawings, run by run, and the limits as `data.stretch` notes them.

@@ -2,7 +2,7 @@
 
 Every mark - line, marker, text, filled shape - is a path drawn at a position with a style. Paths are SVG path data in
 relative whole units: already delta-coded, and the same wherever they stand. A `Pen` turns one figure into such marks, a
-`Scene` stores what many frames share once; they meet in plain data, so pens may work in other processes.
+`Scene` stores what many frames share once.
 """
 
 from __future__ import annotations

@@ -79,10 +79,10 @@ def _content(path: Path, changed: int, size: int) -> tuple[str, list]:
         with open(path, "rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest(), []
     imports = [node for node in ast.walk(tree) if isinstance(node, (ast.Import, ast.ImportFrom))]
-    return hashlib.sha256(written(tree).encode()).hexdigest(), imports
+    return hashlib.sha256(in_words(tree).encode()).hexdigest(), imports
 
 
-def written(tree: ast.AST) -> str:
+def in_words(tree: ast.AST) -> str:
     """A syntax tree in words, as Python 3.11 writes it: records and results are known by it in later ones too."""
     if sys.version_info >= (3, 13):
         text = ast.dump(tree, show_empty=True)

@@ -386,7 +386,8 @@ def _of_run(kept: dict[str, np.ndarray], run: int) -> dict:
 def restore(*names: str) -> None:
     """Put the runs of these records into the store, where sweeps and explorers find them as if they had been made here.
 
-    They are found on every device, and say that they were made on the CPU.
+    They are found where runs are made unless another device is asked for, on the GPU where there is one. They say that
+    they were made on the CPU.
 
     A record that is older than the code is left out: its runs are made when they are asked for. The command above and
     the book's build say which records these are. Of a run that two records keep, what either has is there.

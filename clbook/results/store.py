@@ -55,9 +55,11 @@ def restore(path: Path, config: Settings, result) -> None:
     """Keep the result of `config`, as a record has it, beside `path`, with what other records have of it."""
     file = restored(path)
     before = _read(file, config)
-    if before is not None:
-        for name, value in vars(before).items():
-            vars(result).setdefault(name, value)
+    kept = {} if before is None else vars(before)
+    if vars(result).keys() <= kept.keys():
+        return
+    for name, value in kept.items():
+        vars(result).setdefault(name, value)
     save(file, config, result)
 
 

@@ -33,7 +33,7 @@ NAMES = {
     "all": ("dcl", "nscl", "supcon", "ce", "cl"),
 }
 POWERS = {"linear": 1.0, "root": 0.5, "fourth root": 0.25, "constant": 0.0}
-DISCS, SHOWN = 4, 150  # of how many networks a figure draws how many test points
+DISCS, SHOWN = 4, 150  # how many networks a figure draws, and how many test points of each
 BASE_BATCH = 64  # the batch size at which all scalings of the learning rate agree
 INPUTS = 32  # dimensions of the synthetic points
 ENCODER, LAYERS = 3, 5  # layers of the encoder, and of encoder and projector together
@@ -595,13 +595,13 @@ class Copies(Training):
 
 
 def unit(z: np.ndarray) -> np.ndarray:
-    """Vectors z (..., d) divided by their lengths."""
+    """Vectors z (..., d) divided by their lengths; 0 stays 0."""
     length = np.linalg.norm(z, axis=-1, keepdims=True)
-    return z / length
+    return z / np.maximum(length, 1e-30)
 
 
 def some_points(labels: np.ndarray) -> np.ndarray:
-    """Positions of at most `SHOWN` test points, evenly spaced, so from every class."""
+    """Positions of at most `SHOWN` test points, evenly spaced among the sorted ones."""
     n = len(labels)
     count = min(SHOWN, n)
     places = np.linspace(0, n - 1, count)

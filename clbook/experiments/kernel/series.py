@@ -1,4 +1,4 @@
-"""Series of runs that the chapter shows and the audit of the papers judges: what their records are made of."""
+"""Series of runs that the audit of the papers judges, and of which the chapter shows the records."""
 
 import functools
 
@@ -28,7 +28,6 @@ def _steps(gradient: str) -> list:
     return sweep(run, configs, record=("measured", "kernel"))
 
 
-@functools.cache
 def step_errors():
     """{gradient: (rates, seeds)} relative error of Prop. 4.1 for one step; "joint": full, views as points."""
     partial = _steps("partial")
@@ -48,7 +47,6 @@ def ratios():
     return 1.0, 0.5, 0.2, 0.1, 0.05
 
 
-@functools.cache
 def cluster_speeds():
     """{number of clusters: (ratios, seeds, clusters)} speeds at the first step; the last cluster shrinks."""
     unequal = Config(n=240, start="smooth")

@@ -250,7 +250,7 @@ GROWING = tuple(
     for seed in range(3)
 )
 
-PAGE = Recipe(
+CHAPTER = Recipe(
     "25 pairs of eps and tau, and six starts so tight that the extent grows exponentially",
     run,
     DRAWN + GROWING,
@@ -261,7 +261,7 @@ PAGE = Recipe(
 )
 
 RECIPES = {
-    "separability-drawn": PAGE,
+    "separability-drawn": CHAPTER,
     "separability-clusters": of_series(
         "two clusters from a tight and a wide start, with and without network and views, five seeds",
         series.CLUSTERS,
