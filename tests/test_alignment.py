@@ -355,6 +355,7 @@ def test_what_is_drawn_of_embeddings_are_cosines_with_the_two_main_axes_of_the_e
     still = on_plane(np.repeat(z[-1:], 2, axis=0), labels)
     np.testing.assert_array_equal(still[0], plane[-1])
     np.testing.assert_array_equal(still[0], still[1])
+    assert not on_plane(np.zeros_like(z), labels).any()  # collapsed networks: at the centre
 
 
 def test_a_subset_has_some_classes_with_as_many_points_each():

@@ -217,7 +217,7 @@ def name_old_records(app):
 
 
 class References(StandardDomain):
-    """Sphinx's own references; those by number read the page that they lead to once, and not once for each reference."""
+    """Sphinx's own references; the page that those by number lead to is read once, and not for each reference."""
 
     def _resolve_numref_xref(self, env, *others):
         if not hasattr(self, "_page"):
