@@ -22,6 +22,8 @@ FLAGS = [
     "--disable-sync",
 ]
 HERE = ("file:", "data:", "blob:", "about:")
+# An init script: the reader has skipped all predictions, and no block waits for an answer.
+SKIPPED = """localStorage.setItem("clbook-predictions", '{"skip all": true}')"""
 AXE = (
     pathlib.Path(__file__).parent / "vendor" / "axe.min.js"
 )  # axe-core 4.14.1 of npm, MPL 2.0: for tests only

@@ -15,7 +15,7 @@ import sys
 import urllib.parse
 
 import pytest
-from browser import AXE, barriers
+from browser import AXE, SKIPPED, barriers
 
 ROOT = pathlib.Path(__file__).parent.parent
 HTML = ROOT / "_build" / "html"
@@ -174,9 +174,6 @@ def test_references_lead_to_the_papers():
     assert len(entries) > 40 and len(there) >= len(entries) - 10, (
         "ten have neither DOI nor arXiv number"
     )
-
-
-SKIPPED = """localStorage.setItem("clbook-predictions", '{"skip all": true}')"""
 
 
 @pytest.fixture(scope="module")

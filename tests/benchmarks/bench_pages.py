@@ -302,13 +302,14 @@ def memory(page, name) -> list[float]:
 def latencies(folder, only, count):
     """A line for each block of the pages in a folder."""
     sys.path.insert(0, str(BOOK.parent / "tests"))
-    from browser import browser
+    from browser import SKIPPED, browser
 
     with browser() as tab:
         for name in pages(only):
             path = folder / f"{name}.html"
             opened = tab(width=1280, height=800)
             page = opened.page
+            page.add_init_script(SKIPPED)  # no block waits for an answer
             page.set_default_timeout(180_000)
             page.goto(path.resolve().as_uri())
             code = page.evaluate("""() => [...document.querySelectorAll('[class$=-code]')]
