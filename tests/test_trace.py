@@ -1,5 +1,6 @@
 """A training as JavaScript does what it does in Python: each operation, the random numbers, whole runs."""
 
+import contextlib
 import dataclasses
 import json
 import math
@@ -8,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 from browser import NoBrowser, browser
+from firefox import firefox
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -23,19 +25,25 @@ from clbook.training.settings import Outcome, Settings, quantity, setting
 from clbook.training.streams import Draws, stream, streams
 
 
-@pytest.fixture(scope="module")
-def javascript():
-    """`javascript(code, result)`: the value of the expression `result` after `code`, in Chromium."""
+@pytest.fixture(scope="module", params=["chromium", "firefox"])
+def javascript(request):
+    """`javascript(code, result)`: the value of the expression `result` after `code`, in a browser."""
     try:
-        with browser() as tab:
-            opened = tab()
-
-            def run(code, result):
-                return opened.page.evaluate(f"() => {{{code}\nreturn {result};}}")
-
-            yield run
+        with opened(request.param) as page:
+            yield lambda code, result: page.evaluate(f"() => {{{code}\nreturn {result};}}")
     except NoBrowser as error:
         pytest.skip(str(error))
+
+
+@contextlib.contextmanager
+def opened(name):
+    """A page of a browser with nothing on it."""
+    if name == "firefox":
+        with firefox() as found:
+            yield found
+    else:
+        with browser() as tab:
+            yield tab().page
 
 
 # Single operations.
