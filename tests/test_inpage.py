@@ -157,6 +157,27 @@ def test_a_run_that_diverges_says_so_and_what_stood_there_remains(opened):
     assert page.is_visible("canvas")
 
 
+@pytest.mark.parametrize(
+    "without",
+    ["delete window.Worker", "URL.createObjectURL = () => 'blob:null/nothing'"],
+    ids=["no workers", "a worker that does not begin"],
+)
+def test_a_browser_that_cannot_train_says_so_and_the_picture_remains(tabs, block, without):
+    opened = tabs()
+    page = opened.page
+    page.add_init_script(without)
+    page.goto(block.as_uri())
+    page.click("[data-do=train]")
+    page.wait_for_function(
+        "document.querySelector('.clbook-status').textContent === 'This browser cannot train here.'"
+    )
+    page.wait_for_function("document.querySelector('[data-do=train]').textContent === 'Train'")
+    assert page.is_visible("figure img") and not page.is_visible("canvas")
+    found = page.evaluate("window.clbook.explorers.here.run({eps: 0.17})")
+    assert found == {"steps": []}
+    page.context.close()
+
+
 def test_the_arrow_keys_move_a_slider_and_train(opened):
     page = opened.page
     slider = page.locator("input[type=range]").first

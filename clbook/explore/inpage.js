@@ -223,16 +223,34 @@ window.clbookHere ??= (() => {
     let now = structuredClone(start), worker = null, current = null, pinned = [], waiting = [], training = false;
     let number = 0; // which run the worker is asked for: an answer to an earlier one may still be on its way
 
-    // The worker's text: what all blocks of the page share, and this one's programs.
+    // The worker, whose text is what all blocks of the page share and this one's programs. It begins with a step that
+    // nobody sees: once the browser has compiled that, Train answers at once.
     function work() {
       if (worker) return worker;
       const shared = document.querySelector(".clbook-here-shared").textContent;
       const made = setup.programs.map(({ spec }, k) => `() => new Program(shape${k}_setup(), shape${k}_step(), ${JSON.stringify(spec)})`);
       const text = [shared, part(".clbook-here-code").textContent, `const programs = [${made}];`].join("\n");
-      worker = new Worker(URL.createObjectURL(new Blob([text], { type: "text/javascript" })));
+      try {
+        worker = new Worker(URL.createObjectURL(new Blob([text], { type: "text/javascript" })));
+      } catch { return broken(); }
       worker.onmessage = hear;
-      worker.onerror = () => say("This browser cannot train here.");
+      worker.onerror = broken;
+      worker.postMessage({ warm: shapeNumber() });
       return worker;
+    }
+    function broken() { // a browser without workers, or one that has given up
+      worker = null;
+      if (!current?.rows.length) current = null;
+      halted();
+      picture();
+      say("This browser cannot train here.");
+      return null;
+    }
+    function halted() {
+      training = false;
+      buttons.train.textContent = "Train";
+      waiting.forEach((done) => done(current?.rows ?? []));
+      waiting = [];
     }
     const drawn = (recorded) => [...new Set([...setup.panels.flatMap(({ of, colour }) => [...of, colour]), "separable_at"])]
       .filter((name) => name in recorded); // the names of what the panels need
@@ -244,22 +262,20 @@ window.clbookHere ??= (() => {
     function train() {
       const shape = shapeNumber(), { recorded, labels, times: own } = setup.programs[shape];
       const times = now.steps === start.steps ? own : timesOf(now.steps);
+      if (!work()) return;
       current = { rows: [], labels, recorded, steps: times.at(-1), about: about(), asked: structuredClone(now) };
       training = true;
       buttons.train.textContent = "Stop";
       number += 1;
-      work().postMessage({ number, shape, settings: now.settings, seed: now.seed, times, drawn: drawn(recorded) });
+      worker.postMessage({ number, shape, settings: now.settings, seed: now.seed, times, drawn: drawn(recorded) });
       touch();
     }
     function stop() {
       coming = [];
       if (!training) return;
-      training = false;
       worker.postMessage({ stop: true });
-      buttons.train.textContent = "Train";
-      settle(current);
+      halted();
     }
-    function settle(run) { waiting.forEach((done) => done(run)); waiting = []; }
 
     function hear({ data }) {
       if (!training || data.number !== number) return;
@@ -270,12 +286,10 @@ window.clbookHere ??= (() => {
       else if (!reduced.matches) paint();
       const found = reached(current);
       if (!data.over) return say(`iteration ${data.t} of ${current.steps}${found}`);
-      training = false;
-      buttons.train.textContent = "Train";
       const name = pinned.length ? `${apart([...pinned, current]).at(-1).join(", ")}: ` : "";
       say(data.finite ? `${name}${data.t} iterations in ${(data.wall / 1000).toFixed(2)} s${found}.`
         : `The run diverged at iteration ${data.t}: try a smaller learning rate.`);
-      settle(current);
+      halted();
       if (coming.length) { keep(); next(); }
     }
 
@@ -495,7 +509,12 @@ window.clbookHere ??= (() => {
     };
     for (const [name, button] of Object.entries(buttons)) { button.disabled = false; button.addEventListener("click", actions[name]); }
     figure.addEventListener("keydown", (event) => event.stopPropagation()); // JupyterLab would take the arrow keys
-    for (const kind of ["pointerenter", "focusin"]) figure.addEventListener(kind, work, { once: true }); // it is there when Train is pressed
+    const near = new IntersectionObserver((seen) => { // the worker is there before Train is pressed
+      if (!seen.some(({ isIntersecting }) => isIntersecting)) return;
+      near.disconnect();
+      work();
+    }, { rootMargin: "100%" }); // a screen around the one that is seen
+    near.observe(figure);
     new ResizeObserver(() => paint()).observe(canvas.parentNode);
     refresh();
     say("Press Train.");
@@ -516,7 +535,7 @@ window.clbookHere ??= (() => {
         refresh();
         const done = new Promise((resolve) => waiting.push(resolve));
         train();
-        const { rows } = await done, last = rows.at(-1);
+        const rows = await done, last = rows.at(-1);
         const found = { steps: rows.map(({ t }) => t), ...last?.row }; // nothing, where it was stopped at once
         for (const key of Object.keys(found)) if (key.endsWith("_at")) found[key] = found[key][0] < 0 ? null : found[key][0];
         return found;

@@ -34,7 +34,15 @@ function begin(run, { number, settings, seed, times, drawn }) {
   channel.port2.postMessage(number);
 }
 
+const program = (shape) => made[shape] ??= programs[shape]();
+
+function warm(run) { // the browser compiles what is called
+  run.start({}, 0);
+  run.step();
+}
+
 onmessage = ({ data }) => {
   if (data.stop) asked = 0;
-  else begin(made[data.shape] ??= programs[data.shape](), data);
+  else if (data.warm !== undefined) warm(program(data.warm));
+  else begin(program(data.shape), data);
 };
