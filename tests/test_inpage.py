@@ -178,6 +178,18 @@ def test_a_browser_that_cannot_train_says_so_and_the_picture_remains(tabs, block
     page.context.close()
 
 
+def test_a_page_in_the_background_trains_to_its_end_which_stands_there_then(tabs, block):
+    opened = tabs()
+    page = opened.page
+    page.add_init_script("window.requestAnimationFrame = () => 1")  # nobody sees it: no frames
+    page.goto(block.as_uri())
+    page.click("[data-do=train]")
+    page.wait_for_function(DONE, polling=50)
+    assert page.is_visible("canvas") and not page.is_visible("figure img")
+    assert f"iteration {CONFIG.steps}," in page.get_attribute("canvas", "aria-label")
+    page.context.close()
+
+
 def test_the_arrow_keys_move_a_slider_and_train(opened):
     page = opened.page
     slider = page.locator("input[type=range]").first
