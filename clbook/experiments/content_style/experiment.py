@@ -28,6 +28,7 @@ MIXING, WEIGHTS, PAIRS, TESTED = range(4)  # purposes of the streams of random n
 
 LOSS_ON = 256  # pairs on which the recorded loss is measured
 LEAST_TESTED = 1000  # latents on which a run's R^2 is measured, at least; a wide encoder needs more
+ROUNDING = 1e-12  # an axis of features with less than this share of the largest variance has none
 DRAWN_AT_ONCE = 2**21  # random numbers of one seed that a block of steps may hold: 8 MB
 
 
@@ -196,8 +197,8 @@ class Encoders(Training):
         s.tau = self.temperatures()
         s.weights = self.first_weights()
         self.draws["pairs"] = self.training_pairs()
-        if self.record:  # all that is on request is measured on pairs that training has not seen
-            s.tested = self.tested_pairs()
+        if self.record or not self.linear:  # what is on request, and what a page shows of layers
+            s.tested = self.tested_pairs()  # pairs that training has not seen
 
     def temperatures(self) -> Tensor:
         """(R, 1, d) `Config.temperatures` of each run."""
@@ -323,33 +324,76 @@ class Encoders(Training):
             row |= self.r2_of_layers(s)
         return row
 
+    @property
+    def linear(self) -> bool:
+        """Whether f o g is a matrix."""
+        return self.config.layers == 1 and self.config.mixing_layers == 1
+
     def linear_map(self, s: State) -> Tensor:
         """(R, d, d) the matrix of f o g; NaN unless f and g are linear."""
-        c = self.config
-        if c.layers == 1 and c.mixing_layers == 1:
+        if self.linear:
             return (s.weights[0] @ s.mixing[0]).double()
-        shape = (len(self.configs), c.d, c.d)
+        d = self.config.d
+        shape = (len(self.configs), d, d)
         return torch.full(shape, math.nan, dtype=torch.float64)
 
+    # What a page shows besides.
+
     def shown(self, s, recorded):
-        """Of a linear map: gains, singular values over the largest, mean gains (content, style), and who is style."""
-        map_ = recorded["map"]
+        if self.linear:
+            return self.shown_of_map(s, recorded["map"])
+        return self.shown_of_layers(s)
+
+    def style(self, s: State) -> Tensor:
+        """(R, d) 1 for each latent that is style, 0 for content."""
+        index = torch.arange(self.config.d)
+        return (index >= s.d_c[..., 0]).double()
+
+    def means(self, s: State, values: Tensor) -> Tensor:
+        """(R, 2) the mean of `values` (R, d) over content, and over style; NaN where there is none."""
+        style = self.style(s)
+        means = []
+        for kind in (1 - style, style):
+            whole = (kind * values).sum(-1)
+            count = kind.sum(-1)
+            means.append(whole / count)
+        return torch.stack(means, -1)
+
+    def shown_of_map(self, s: State, map_: Tensor) -> dict:
+        """Gains, singular values over the largest, mean gains (content, style), and who is style."""
         gain = map_.square().sum(-2).sqrt()
         gram = map_.mT @ map_
         squares = torch.linalg.eigvalsh(gram).flip(-1)
         squares = squares.clamp(min=0)
         shares = squares / squares[..., :1]
-        index = torch.arange(self.config.d)
-        style = (index >= s.d_c[..., 0]).to(gain)  # (R, d)
-        means = []
-        for kind in (1 - style, style):
-            whole = (kind * gain).sum(-1)
-            means.append(whole / kind.sum(-1))
         return {
             "gain": gain,
             "singular": shares.sqrt(),
-            "means": torch.stack(means, -1),
-            "style": style,
+            "means": self.means(s, gain),
+            "style": self.style(s),
+        }
+
+    def shown_of_layers(self, s: State) -> dict:
+        """R^2 of the latents in each layer, that at the output, its means (content, style), the style's by layer."""
+        z, _ = s.tested
+        x = latents.mixed(z, s.mixing)
+
+        # Layers of one width are taken together: in a page that is one piece of code.
+        _, *hidden, output = self.layers(s.weights, x)
+        by_layer = [readout(z, x)]
+        if hidden:
+            stack = torch.stack(hidden, 1)
+            by_layer += readout(z[:, None], stack).unbind(1)
+        by_layer.append(readout(z, output))
+
+        means = [self.means(s, r2) for r2 in by_layer]
+        depth = torch.stack(means, 1)  # (R, layers + 1, 2)
+        return {
+            "r2": torch.stack(by_layer, 1),
+            "read": by_layer[-1],
+            "means": means[-1],
+            "depth": depth[..., 1],
+            "style": self.style(s),
         }
 
     def r2_of_layers(self, s: State) -> dict:
@@ -368,6 +412,42 @@ class Encoders(Training):
             if fine:
                 found[i] = [r2(z[i], layer[i]) for layer in layers]
         return {"r2": found, "finite": finite}
+
+
+def readout(latents: Tensor, features: Tensor) -> Tensor:
+    """`metrics.r2` of whole stacks of points, by operations that a page can do.
+
+    Args:
+        latents: (..., n, k). features: (..., n, d).
+
+    Returns:
+        (..., k) adjusted R^2 of each latent under the best affine map from the features.
+    """
+    latents = centred(latents)
+    features = centred(features)
+
+    # Each axis of the features gives a part of every latent, and these parts are orthogonal.
+    spread, axes = torch.linalg.eigh(features.mT @ features)  # ascending
+    largest = spread[..., -1:]
+    there = spread > ROUNDING * largest
+    common = features.mT @ latents  # (..., d, k)
+    along = axes.mT @ common
+    weight = torch.where(there, 1 / spread, 0.0)
+    parts = weight[..., None] * along.square()
+
+    fitted = parts.sum(-2)
+    total = latents.square().sum(-2)
+    missed = 1 - fitted / total  # 1 - R^2
+    n = latents.shape[-2]
+    rank = there.sum(-1, keepdim=True)
+    freedom = n - 1 - rank
+    return 1 - missed * (n - 1) / freedom
+
+
+def centred(points: Tensor) -> Tensor:
+    """Points (..., n, d) less their mean, in double precision."""
+    points = points.double()
+    return points - points.mean(-2, keepdim=True)
 
 
 def deep_start(parameters: Sequence[Tensor]) -> list[Tensor]:
