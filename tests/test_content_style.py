@@ -8,7 +8,7 @@ from scipy.special import betaincinv, ive
 
 from clbook import latents, theory
 from clbook.experiments.content_style import Config, Encoders, experiment, run
-from clbook.experiments.content_style.recipes import DEEP
+from clbook.experiments.content_style.recipes import DEEP, SMALL
 from clbook.losses import infonce
 from clbook.metrics import r2
 from clbook.papers.cs import flow, optima
@@ -193,6 +193,24 @@ def test_r2_is_computed_for_those_alone_who_ask_for_it(monkeypatch):
     assert len(measured) == len(asked.steps) * (config.layers + 1)
     linear = Config(steps=20)
     assert np.array_equal(run(linear).map, run(linear, record="all").map)
+
+
+def test_the_small_encoder_of_the_page_keeps_as_much_style_as_the_chapter_says():
+    """At the output, the mean of three seeds; from layer to layer it falls, and most of all in the last one."""
+
+    def left(**changes):
+        runs = [run(SMALL.replace(seed=seed, **changes), record=("r2",)) for seed in range(3)]
+        found = np.array([one.style_r2[-1] for one in runs])
+        assert np.ptp(found[:, -1]) < 0.2
+        return found.mean(0)
+
+    by_layer = left()
+    falls = -np.diff(by_layer)
+    assert (falls > -0.02).all() and falls[-1] == falls.max()
+    assert by_layer[-1] == pytest.approx(0.25, abs=0.1)
+    assert left(d_c=0)[-1] == pytest.approx(0.75, abs=0.1)
+    assert left(tau=0.1)[-1] == pytest.approx(0.5, abs=0.1)
+    assert left(style_sd=0.5)[-1] == pytest.approx(0, abs=0.05)
 
 
 def test_parts_of_the_loss_by_hand():
