@@ -4,17 +4,9 @@
 // times as long.
 function tanh(v) {
   const x = v < -7.905311 ? -7.905311 : v > 7.905311 ? 7.905311 : v, s = x * x;
-  let p = -2.76076847742355e-16;
-  p = p * s + 2.00018790482477e-13;
-  p = p * s - 8.60467152213735e-11;
-  p = p * s + 5.12229709037114e-08;
-  p = p * s + 1.48572235717979e-05;
-  p = p * s + 6.37261928875436e-04;
-  p = p * s + 4.89352455891786e-03;
-  let q = 1.19825839466702e-06;
-  q = q * s + 1.18534705686654e-04;
-  q = q * s + 2.26843463243900e-03;
-  q = q * s + 4.89352518554385e-03;
+  const p = (((((-2.76076847742355e-16 * s + 2.00018790482477e-13) * s - 8.60467152213735e-11) * s
+    + 5.12229709037114e-08) * s + 1.48572235717979e-05) * s + 6.37261928875436e-04) * s + 4.89352455891786e-03;
+  const q = ((1.19825839466702e-06 * s + 1.18534705686654e-04) * s + 2.26843463243900e-03) * s + 4.89352518554385e-03;
   return x * p / q;
 }
 
@@ -53,20 +45,28 @@ function dot(A, a, da, B, b, db, k) {
 
 // Eigenvalues L, ascending, and eigenvectors, the columns of V, of the symmetric matrix number `run` of A: by Jacobi.
 function eigh(L, V, A, n, run) {
-  const at = run * n * n, a = Array.from({ length: n }, (_, i) => Array.from(A.subarray(at + i * n, at + i * n + n)));
-  const v = a.map((_, i) => a.map((_, j) => Number(i === j))); // rows are eigenvectors
+  const at = run * n * n, a = Float64Array.from(A.subarray(at, at + n * n));
+  const v = a.map((_, i) => Number(i % (n + 1) === 0)), least = 1e-18 * Math.sqrt(dot(a, 0, 1, a, 0, 1, n * n)); // rows of v
   for (let k = 0; k < 12; k++) for (let p = 0; p < n; p++) for (let q = p + 1; q < n; q++) {
-    if (!a[p][q]) continue;
-    const h = (a[q][q] - a[p][p]) / 2 / a[p][q], t = (h < 0 ? -1 : 1) / (Math.abs(h) + Math.hypot(h, 1));
-    const c = 1 / Math.hypot(t, 1), s = t * c, turn = (x, y) => [c * x - s * y, s * x + c * y];
-    for (let i = 0; i < n; i++) [a[i][p], a[i][q]] = turn(a[i][p], a[i][q]);
-    for (let i = 0; i < n; i++) [a[p][i], a[q][i]] = turn(a[p][i], a[q][i]);
-    for (let i = 0; i < n; i++) [v[p][i], v[q][i]] = turn(v[p][i], v[q][i]);
+    const x = a[p * n + q];
+    if (Math.abs(x) <= least) continue;
+    const h = (a[q * n + q] - a[p * n + p]) / 2 / x, t = (h < 0 ? -1 : 1) / (Math.abs(h) + Math.sqrt(h * h + 1));
+    const c = 1 / Math.sqrt(t * t + 1), s = t * c;
+    turn(a, p, q, n, n, c, s);
+    for (const m of [a, v]) turn(m, p * n, q * n, 1, n, c, s);
   }
-  v.map((row, i) => [a[i][i], row]).sort(([x], [y]) => x - y).forEach(([value, row], j) => {
-    L[run * n + j] = value;
-    row.forEach((x, i) => { V[at + i * n + j] = x; });
+  const order = Array.from({ length: n }, (_, i) => i).sort((i, j) => a[i * n + i] - a[j * n + j]);
+  order.forEach((i, j) => {
+    L[run * n + j] = a[i * n + i];
+    for (let k = 0; k < n; k++) V[at + k * n + j] = v[i * n + k];
   });
+}
+function turn(a, i, j, by, n, c, s) {
+  for (let k = 0; k < n; k++, i += by, j += by) {
+    const x = a[i], y = a[j];
+    a[i] = c * x - s * y;
+    a[j] = s * x + c * y;
+  }
 }
 
 // Eigenvalues L alone, ascending, of the symmetric matrix number `run` of A, which is used up: Householder reflections
