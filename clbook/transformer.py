@@ -9,6 +9,7 @@ import torch
 import torch.nn.functional as F
 from torch import Generator, Tensor, nn
 
+from clbook import models
 from clbook._arguments import at_least, choice, floats, refused, source, whole
 
 READOUTS = ("flatten", "mean")
@@ -178,8 +179,8 @@ class Linear(nn.Module):
         bound = fan_in**-0.5
         both = bound * torch.stack(drawn)
         weight, bias = both.split([fan_in, 1], dim=1)
-        self.weight = nn.Parameter(weight.clone())
-        self.bias = nn.Parameter(bias.clone())
+        self.weight = _parameter(weight.clone())
+        self.bias = _parameter(bias.clone())
 
     def forward(self, x: Tensor) -> Tensor:
         """x W + b for each member, (members, n, fan_in) -> (members, n, fan_out)."""
@@ -192,8 +193,8 @@ class Norm(nn.Module):
     def __init__(self, d: int, members: int, device: torch.device):
         super().__init__()
         one = torch.ones(members, 1, d, device=device)
-        self.gain = nn.Parameter(one)
-        self.bias = nn.Parameter(torch.zeros_like(one))
+        self.gain = _parameter(one)
+        self.bias = _parameter(torch.zeros_like(one))
 
     def forward(self, x: Tensor) -> Tensor:
         """x (members, n, d), each row normalised, then times the gain and plus the bias of its member."""
@@ -208,7 +209,14 @@ def _normal(shape, std, generators):
     for g in generators:
         normal = torch.randn(shape, generator=g, device=g.device)
         drawn.append(std * normal)
-    return nn.Parameter(torch.stack(drawn))
+    return _parameter(torch.stack(drawn))
+
+
+def _parameter(drawn: Tensor) -> nn.Parameter:
+    """A parameter that begins as `drawn`, which a trace puts in its place (`models.numbers`)."""
+    parameter = nn.Parameter(drawn)
+    parameter.drawn = drawn
+    return parameter
 
 
 def lookup(table: Tensor, ids: Tensor) -> Tensor:
@@ -250,7 +258,7 @@ def functional(net: nn.Module) -> tuple[list[Tensor], Callable]:
     """
     if not isinstance(net, nn.Module):
         raise refused("net", net, "a torch.nn.Module")
-    weights = [w.detach() for w in net.parameters()]
+    weights = [w.detach() for w in models.numbers(net)]
     # A copy that nobody else sees computes with whatever weights it was given last.
     own = copy.deepcopy(net)
     places = []

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import pathlib
 import shutil
+import signal
 import subprocess
 import tempfile
 import time
@@ -26,6 +28,7 @@ PREFERENCES = {
     "datareporting.policy.dataSubmissionEnabled": False,
     "toolkit.telemetry.reportingpolicy.firstRun": False,
 }
+QUIET = subprocess.DEVNULL
 BEGINS = 60  # seconds that Firefox may take until it listens
 ANSWERS = 300  # seconds that it may take for one answer
 
@@ -70,7 +73,7 @@ def firefox():
     executable = shutil.which("firefox-esr") or shutil.which("firefox")
     if not executable:
         raise NoBrowser("no firefox-esr or firefox on the PATH")
-    import websocket
+    import websocket  # of jupyter-server
 
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         profile = pathlib.Path(folder)
@@ -81,23 +84,24 @@ def firefox():
         (profile / "user.js").write_text("\n".join(lines), encoding="utf-8")
         command = [executable, "--headless", "--no-remote", "--profile", folder]
         command += ["--remote-debugging-port", "0"]
-        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        process = subprocess.Popen(command, stdout=QUIET, stderr=QUIET, start_new_session=True)
         try:
-            port = listening(profile / "WebDriverBiDiServer.json")
+            port = listening(process, profile / "WebDriverBiDiServer.json")
             address = f"ws://127.0.0.1:{port}/session"
             connection = websocket.create_connection(address, timeout=ANSWERS, suppress_origin=True)
             yield Page(connection)
             connection.close()
         finally:
-            process.terminate()
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)  # its profile goes with it
             process.wait()
 
 
-def listening(path: pathlib.Path) -> int:
+def listening(process: subprocess.Popen, path: pathlib.Path) -> int:
     """The port that Firefox writes down once it listens."""
     end = time.monotonic() + BEGINS
-    while time.monotonic() < end:
+    while process.poll() is None and time.monotonic() < end:
         with contextlib.suppress(OSError, ValueError):
             return json.loads(path.read_text(encoding="utf-8"))["ws_port"]
         time.sleep(0.1)
-    raise NoBrowser(f"Firefox did not listen within {BEGINS} s")
+    raise RuntimeError(f"Firefox did not listen within {BEGINS} s, or ended: {process.poll()}")

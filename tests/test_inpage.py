@@ -167,10 +167,13 @@ def test_a_browser_that_cannot_train_says_so_and_the_picture_remains(tabs, block
     page = opened.page
     page.add_init_script(without)
     page.goto(block.as_uri())
-    page.click("[data-do=train]")
-    page.wait_for_function(
+    cannot = (
         "document.querySelector('.clbook-status').textContent === 'This browser cannot train here.'"
     )
+    page.wait_for_function(cannot)  # the worker begins before anybody presses Train
+    page.evaluate("document.querySelector('.clbook-status').textContent = ''")
+    page.click("[data-do=train]")
+    page.wait_for_function(cannot)
     page.wait_for_function("document.querySelector('[data-do=train]').textContent === 'Train'")
     assert page.is_visible("figure img") and not page.is_visible("canvas")
     found = page.evaluate("window.clbook.explorers.here.run({eps: 0.17})")

@@ -16,6 +16,7 @@ from clbook.experiments.modadd import (
     Samples,
     distances,
     over_seeds,
+    play,
     run,
 )
 from clbook.experiments.modadd.experiment import floor, one_heavy_context
@@ -33,6 +34,41 @@ def test_shuffled_symbols_learn_nothing():
         run, [Config(seed=seed, epochs=250, misaligned="shuffled") for seed in range(3)]
     )
     assert 0.95 < over_seeds(shuffled, "ratio")[-1].mean() < 1.2
+
+
+def test_the_page_trains_as_the_chapter_says():
+    """The ratio of distances at the end, for decays and starts; with much decay the table collapses."""
+
+    def ends(**changes):
+        configs = [play.Config(seed=seed, **changes) for seed in range(4)]
+        return sweep(play.run, configs)
+
+    ratios = {}
+    ratios["no decay"] = [result.ratio[-1] for result in ends(decay=0.0)]
+    ratios["decay"] = [result.ratio[-1] for result in ends()]
+    ratios["small start"] = [result.ratio[-1] for result in ends(decay=0.0, init=0.02)]
+    assert min(ratios["no decay"]) > 0.5 and max(ratios["no decay"]) < 0.6
+    assert max(ratios["decay"]) < 0.45
+    assert max(ratios["small start"]) < 0.04
+    for result in ends(decay=0.01):
+        assert result.loss[-1] == pytest.approx(math.log(32), abs=0.02)
+        assert abs(result.z[-1]).max() < 0.01
+
+
+def test_a_step_of_the_page_is_a_batch_of_the_experiment():
+    """The same loss, encoder and Adam, from the same start."""
+    config = play.Config(steps=1, batch=16)
+    training = play.Batches([config])
+    s = training.start()
+    drawn = training.draw()
+    _, losses = training.forward(learning(s), drawn, 0)
+    symbols, contexts = data.cmodadd(config.N, config.k)
+    whole = Addition([Config(batch=16, epochs=1, fraction=1.0)])
+    weights = whole.start().weights
+    assert all(torch.equal(a, b) for a, b in zip(s.weights, weights, strict=True))
+    chosen = drawn.batch
+    wanted = whole.objective(weights, symbols[chosen], contexts[chosen])
+    assert torch.equal(losses, wanted)
 
 
 def test_collapse_is_called_by_its_name():

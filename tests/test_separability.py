@@ -37,6 +37,16 @@ def test_values_stay_finite_where_eps2_over_tau_is_large():
     assert np.isfinite(result.z).all() and np.isfinite(result.loss).all()
 
 
+def test_noise_of_any_size_does_not_separate_the_donut():
+    """The 64 combinations that the chapter speaks of; with rotations it separates."""
+    donut = Config(data="donut", augmentation="noise", n=60, lr_over_tau=0.1, steps=1000)
+    grid = itertools.product((0.02, 0.1, 0.3, 1.0), (0.01, 0.1, 1.0, 5.0), (0.001, 0.01, 0.1, 1.0))
+    configs = [donut.replace(noise=noise, eps=eps, tau=tau) for noise, eps, tau in grid]
+    assert len(configs) == 64
+    assert [result.separable_at for result in sweep(run, configs)] == [None] * 64
+    assert run(donut.replace(augmentation="rotation")).separable_at < 200
+
+
 @pytest.mark.parametrize("seed", SEEDS)
 def test_proposition_4_1_is_first_order_in_the_learning_rate_for_the_partial_gradient_only(seed):
     coarse, fine = (step_error(Config(lr_over_tau=lr, seed=seed)) for lr in (1e-2, 1e-3))

@@ -234,12 +234,14 @@ window.clbookHere ??= (() => {
         worker = new Worker(URL.createObjectURL(new Blob([text], { type: "text/javascript" })));
       } catch { return broken(); }
       worker.onmessage = hear;
-      worker.onerror = broken;
+      worker.onerror = ({ target }) => { if (target === worker) broken(); };
       worker.postMessage({ warm: shapeNumber() });
       return worker;
     }
     function broken() { // a browser without workers, or one that has given up
+      worker?.terminate();
       worker = null;
+      coming = [];
       if (!current?.rows.length) current = null;
       halted();
       picture();
@@ -262,6 +264,7 @@ window.clbookHere ??= (() => {
     function train() {
       const shape = shapeNumber(), { recorded, labels, times: own } = setup.programs[shape];
       const times = now.steps === start.steps ? own : timesOf(now.steps);
+      current = null;
       if (!work()) return;
       current = { rows: [], labels, recorded, steps: times.at(-1), about: about(), asked: structuredClone(now) };
       training = true;

@@ -80,12 +80,14 @@ def train_here(
         "steps": base_config.steps,
         "seed": base_config.seed,
         "colours": style.CLASS_COLOURS,
+        "knobs": [knob(base_config, field) for field in settings],
+        "more": [knob(base_config, field) for field in more],
     }
-    setup["knobs"] = [knob(base_config, field) for field in settings]
-    setup["more"] = [knob(base_config, field) for field in more]
-    setup["shapes"] = [choice(base_config, *shape) for shape in shapes.items()]
-    setup["programs"] = [made.told() for made in traced]
-    setup["panels"] = [dataclasses.asdict(panel) for panel in panels]
+    setup |= {
+        "shapes": [choice(base_config, *shape) for shape in shapes.items()],
+        "programs": [made.told() for made in traced],
+        "panels": [dataclasses.asdict(panel) for panel in panels],
+    }
     return Here(name, title, caption, picture, setup, written(traced, "shape"))
 
 

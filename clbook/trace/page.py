@@ -23,7 +23,7 @@ from clbook.trace.javascript import Writer
 from clbook.training.loop import State, Training
 from clbook.training.settings import Settings, fields
 
-SHAKES = [k * 1e-7 for k in range(1, 6)]  # shares of the weights: one alone may round to nothing
+SHAKES = [k * 1e-7 for k in range(1, 6)]  # by which share the weights are larger
 SHARED = ("runtime.js", "random.js", "program.js")  # the same for every training of a page
 
 
@@ -227,8 +227,9 @@ def agree(
 ) -> None:
     """ValueError where tensors of `found` differ from those of `wanted` by more than rounding.
 
-    `others` is what stands in the place of `wanted` once the weights are shaken. Rounding may move an entry three times
-    as far: where a gradient is nothing but rounding Adam takes a whole step, to either side.
+    `others` is what stands in the place of `wanted` once the weights are shaken. Entries of a tensor may differ by
+    three times the most that a shake moves one of them: where a gradient is nothing but rounding Adam takes a whole
+    step, to either side. The gradients, which Adam remembers, are compared as closely as all else.
     """
     for name, value in found.items():
         truth = wanted[name].detach().double()

@@ -36,8 +36,7 @@ class Program {
     setup.prepare();
     setup.step(true);
     for (const [name, array] of Object.entries(one.inputs)) {
-      const begun = setup.outputs[name] ?? setup.inputs[name];
-      if (begun) array.set(begun);
+      if (setup.outputs[name]) array.set(setup.outputs[name]);
     }
     one.prepare();
   }

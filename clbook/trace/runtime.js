@@ -46,14 +46,14 @@ function dot(A, a, da, B, b, db, k) {
 // Eigenvalues L, ascending, and eigenvectors, the columns of V, of the symmetric matrix number `run` of A: by Jacobi.
 function eigh(L, V, A, n, run) {
   const at = run * n * n, a = Float64Array.from(A.subarray(at, at + n * n));
-  const v = a.map((_, i) => Number(i % (n + 1) === 0)), least = 1e-18 * Math.sqrt(dot(a, 0, 1, a, 0, 1, n * n)); // rows of v
+  const v = a.map((_, i) => Number(i % (n + 1) === 0)), least = 1e-18 * Math.sqrt(dot(a, 0, 1, a, 0, 1, n * n));
   for (let k = 0; k < 12; k++) for (let p = 0; p < n; p++) for (let q = p + 1; q < n; q++) {
     const x = a[p * n + q];
     if (Math.abs(x) <= least) continue;
     const h = (a[q * n + q] - a[p * n + p]) / 2 / x, t = (h < 0 ? -1 : 1) / (Math.abs(h) + Math.sqrt(h * h + 1));
     const c = 1 / Math.sqrt(t * t + 1), s = t * c;
-    turn(a, p, q, n, n, c, s);
-    for (const m of [a, v]) turn(m, p * n, q * n, 1, n, c, s);
+    rotate(a, p, q, n, n, c, s);
+    for (const m of [a, v]) rotate(m, p * n, q * n, 1, n, c, s); // eigenvectors are rows of v
   }
   const order = Array.from({ length: n }, (_, i) => i).sort((i, j) => a[i * n + i] - a[j * n + j]);
   order.forEach((i, j) => {
@@ -61,7 +61,7 @@ function eigh(L, V, A, n, run) {
     for (let k = 0; k < n; k++) V[at + k * n + j] = v[i * n + k];
   });
 }
-function turn(a, i, j, by, n, c, s) {
+function rotate(a, i, j, by, n, c, s) {
   for (let k = 0; k < n; k++, i += by, j += by) {
     const x = a[i], y = a[j];
     a[i] = c * x - s * y;

@@ -380,11 +380,11 @@ class Encoders(Training):
 
         # Layers of one width are taken together: in a page that is one piece of code.
         _, *hidden, output = self.layers(s.weights, x)
-        by_layer = [readout(z, x)]
+        by_layer = [explained(z, x)]
         if hidden:
             stack = torch.stack(hidden, 1)
-            by_layer += readout(z[:, None], stack).unbind(1)
-        by_layer.append(readout(z, output))
+            by_layer += explained(z[:, None], stack).unbind(1)
+        by_layer.append(explained(z, output))
 
         means = [self.means(s, r2) for r2 in by_layer]
         depth = torch.stack(means, 1)  # (R, layers + 1, 2)
@@ -414,31 +414,33 @@ class Encoders(Training):
         return {"r2": found, "finite": finite}
 
 
-def readout(latents: Tensor, features: Tensor) -> Tensor:
+def explained(z: Tensor, features: Tensor) -> Tensor:
     """`metrics.r2` of whole stacks of points, by operations that a page can do.
 
+    Both agree where no axis of the features is shorter than a millionth of the longest one: here it counts as none.
+
     Args:
-        latents: (..., n, k). features: (..., n, d).
+        z: the latents (..., n, k). features: (..., n, d).
 
     Returns:
         (..., k) adjusted R^2 of each latent under the best affine map from the features.
     """
-    latents = centred(latents)
+    z = centred(z)
     features = centred(features)
 
     # Each axis of the features gives a part of every latent, and these parts are orthogonal.
     spread, axes = torch.linalg.eigh(features.mT @ features)  # ascending
     largest = spread[..., -1:]
     there = spread > ROUNDING * largest
-    common = features.mT @ latents  # (..., d, k)
+    common = features.mT @ z  # (..., d, k)
     along = axes.mT @ common
     weight = torch.where(there, 1 / spread, 0.0)
     parts = weight[..., None] * along.square()
 
     fitted = parts.sum(-2)
-    total = latents.square().sum(-2)
+    total = z.square().sum(-2)
     missed = 1 - fitted / total  # 1 - R^2
-    n = latents.shape[-2]
+    n = z.shape[-2]
     rank = there.sum(-1, keepdim=True)
     freedom = n - 1 - rank
     return 1 - missed * (n - 1) / freedom

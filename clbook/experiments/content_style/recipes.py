@@ -31,7 +31,15 @@ DEEP = Config(
     record_every=500,
 )
 # Small enough for a page, where it trains faster than PyTorch does.
-SMALL = DEEP.replace(d=8, d_c=4, layers=5, width=24, n=64, lr=3e-3, record_every=0)
+SMALL = DEEP.replace(
+    d=8,
+    d_c=4,
+    layers=5,
+    width=24,
+    n=64,
+    lr=3e-3,
+    record_every=0,
+)
 
 
 def deep_configs() -> dict:
