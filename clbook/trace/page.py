@@ -146,9 +146,13 @@ def compare(
     with Random(other.seed) as random:
         drawn = draw_once(training)
     truth = stepped(training, s, drawn, 1)
-    others = [stepped(training, shaken(s, amount), drawn, 1) for amount in SHAKES]
     given = of_state(s) | numbered(random) | {"time": torch.tensor(1)}
-    agree("a step", results(step, given), truth, others)
+    found = results(step, given)
+    try:
+        agree("a step", found, truth)
+    except ValueError:  # what rounding does may be more
+        others = [stepped(training, shaken(s, amount), drawn, 1) for amount in SHAKES]
+        agree("a step", found, truth, others)
     if not torch.equal(labels_of(kind([config])), labels_of(training)):
         raise ValueError("labels that depend on seed or settings are not allowed in a page")
 
