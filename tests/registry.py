@@ -24,6 +24,7 @@ from clbook.experiments.content_style import projector
 from clbook.experiments.images import emergence
 from clbook.experiments.landscape import descent
 from clbook.experiments.modadd import lookup
+from clbook.experiments.modadd import play as batches_of_modadd
 from clbook.experiments.separability import play as first
 from clbook.papers.cs import encoders
 from clbook.papers.ls import batches, drift, repair
@@ -302,6 +303,11 @@ CASES = {
             "batch": 32,
             "epochs": 100,
         },
+    ),
+    "modadd, a batch a step": Case(
+        batches_of_modadd.run,
+        batches_of_modadd.Config(N=6, k=3, d=4, batch=6, steps=8),
+        ({"seed": 2}, {"decay": 0.01, "init": 0.1}),
     ),
     "modadd, classifiers": Case(
         modadd.run,
