@@ -512,12 +512,10 @@ window.clbookHere ??= (() => {
     };
     for (const [name, button] of Object.entries(buttons)) { button.disabled = false; button.addEventListener("click", actions[name]); }
     figure.addEventListener("keydown", (event) => event.stopPropagation()); // JupyterLab would take the arrow keys
-    const near = new IntersectionObserver((seen) => { // the worker is there before Train is pressed
-      if (!seen.some(({ isIntersecting }) => isIntersecting)) return;
-      near.disconnect();
-      work();
-    }, { rootMargin: "100%" }); // a screen around the one that is seen
-    near.observe(figure);
+    // The worker is there before Train is pressed: it begins once the page has come to rest.
+    const rest = () => (window.requestIdleCallback ?? setTimeout)(work);
+    if (document.readyState === "complete") rest();
+    else addEventListener("load", rest);
     new ResizeObserver(() => paint()).observe(canvas.parentNode);
     refresh();
     say("Press Train.");

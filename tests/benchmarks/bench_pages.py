@@ -10,10 +10,10 @@ ratio over the rounds, in each of which both have their turn. Of a block that do
 step, what is drawn is computed in both.
 
 The second form opens the built pages from their files, presses and slides as a reader does, and gives milliseconds,
-median and longest of some tries: from a click on Train, on a page that has just been opened, to the first picture, from
-a move of a slider while it trains to the first picture of the run that begins then, from a click on Stop to the words
-that it has stopped. Memory is that of the page and its worker, after runs 5 and 55. Sizes are kilobytes of the page and
-of the code that was generated.
+median and longest of some tries: from a click on Train to the first picture, on a page that was opened a moment ago and
+in the instant in which its block is scrolled to; from a move of a slider while it trains to the first picture of the
+run that begins then; from a click on Stop to the words that it has stopped. Memory is that of the page and its workers,
+after runs 5 and 55. Sizes are kilobytes of the page and of the code that was generated.
 """
 
 import argparse
@@ -207,7 +207,7 @@ def speeds(page, rounds, shapes):
 
 # The pages.
 
-SEES = 200  # milliseconds from seeing a block to pressing its button: nobody is faster
+RESTS = 300  # milliseconds that a page is there before anything on it is pressed
 
 # `answer`: a promise of the milliseconds from an event on a block to the first frame in which `done()`.
 WATCH = """() => {
@@ -252,12 +252,12 @@ def tries(page, block, kind, count) -> dict:
         page.wait_for_function("window.MathJax?.startup?.promise")
         page.evaluate("MathJax.startup.promise.then(() => {})")
         page.evaluate(WATCH)
+        page.wait_for_timeout(RESTS)
         if kind == "pull":
             embedding = block.locator(".clbook-embedding")
             found["train"].append(answer(block, "pull", lambda e=embedding: e.press("ArrowRight")))
             continue
         train.scroll_into_view_if_needed()
-        page.wait_for_timeout(SEES)
         if kind == "play":
             found["train"].append(answer(block, "draw", train.click))
             found["stop"].append(answer(block, "pause", train.click))
