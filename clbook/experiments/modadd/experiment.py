@@ -29,8 +29,8 @@ COLLAPSED = 0.1  # mean distance of different pairs below which, with a loss of 
 
 
 @dataclasses.dataclass(frozen=True)
-class Config(Settings):
-    """Settings of one run; the default shows in seconds what SL's own settings (`PAPER`) show in minutes.
+class Learned(Settings):
+    """What learns, from which task, and how: the settings that all contrastive trainings of this chapter have.
 
     SL do not give heads and feed-forward width. `hidden` here and `classifier.HIDDEN` were chosen with SL Fig. 2b in
     view.
@@ -56,6 +56,18 @@ class Config(Settings):
         each=True,
     )
     batch: int = setting(32, "samples in a batch", low=2, high=4096)
+
+    def check(self):
+        if self.k > self.N:
+            raise self.error("k", f"a whole number >= 1 and <= N = {self.N}")
+        if self.d % self.heads:
+            raise self.error("heads", f"a divisor of d = {self.d}")
+
+
+@dataclasses.dataclass(frozen=True)
+class Config(Learned):
+    """Settings of one run; the default shows in seconds what SL's own settings (`PAPER`) show in minutes."""
+
     fraction: float = setting(0.8, "part of the samples that is trained on", above=0.0, high=1.0)
     misaligned: str = setting(
         "none",
@@ -80,10 +92,7 @@ class Config(Settings):
     seed: int = setting(0, "seed of start, split and batches", low=0, high=9999, each=True)
 
     def check(self):
-        if self.k > self.N:
-            raise self.error("k", f"a whole number >= 1 and <= N = {self.N}")
-        if self.d % self.heads:
-            raise self.error("heads", f"a divisor of d = {self.d}")
+        super().check()
         if self.samples < 2:
             raise self.error(
                 "fraction", f"at least {1 / self.N**2:g}, two samples of {2 * self.N**2}"

@@ -13,48 +13,22 @@ import torch
 
 from clbook import data
 from clbook.experiments.drawing import by_class, square
-from clbook.experiments.modadd.experiment import START, Addition, distances
+from clbook.experiments.modadd.experiment import START, Addition, Learned, distances
 from clbook.style import Picture, axes, plane
 from clbook.trace.seen import distance_ratio, on_main_axes
 from clbook.training.optim import adam_memory
-from clbook.training.settings import Outcome, Settings, quantity, setting
+from clbook.training.settings import Outcome, quantity, setting
 from clbook.training.streams import BLOCK, Draws, streams
 
 BATCHES = START + 1  # purpose of the stream of random numbers
 
 
 @dataclasses.dataclass(frozen=True)
-class Config(Settings):
+class Config(Learned):
     """Settings of one run; by default 500 epochs of the chapter's experiment."""
 
-    N: int = setting(16, "number of symbols, 0 .. N - 1", low=2, high=200)
-    k: int = setting(8, "modulus: symbols that agree mod k are equivalent", low=1, high=200)
-    d: int = setting(8, "embedding dimensions", low=1, high=64)
-    layers: int = setting(1, "layers of the context encoder", low=1, high=3)
-    heads: int = setting(1, "attention heads of each layer; they divide d", low=1, high=8)
-    hidden: int = setting(16, "width of each layer's feed-forward part", low=1, high=256)
-    lr: float = setting(1e-3, "learning rate of Adam", above=0.0, high=10.0, log=True)
-    decay: float = setting(
-        1e-3, "weight decay, a part of Adam's gradient", low=0.0, high=1.0, each=True
-    )
-    decay_kind: str = setting("l2", "what decay is part of", choices=("l2", "decoupled"))
-    init: float = setting(
-        1.0,
-        "standard deviation of the symbol table at the start",
-        above=0.0,
-        high=10.0,
-        log=True,
-        each=True,
-    )
-    batch: int = setting(32, "samples in a batch", low=2, high=512)
     steps: int = setting(6500, "batches", unit="batches", low=1, high=100_000, log=True)
     seed: int = setting(0, "seed of start and batches", low=0, high=9999, each=True)
-
-    def check(self):
-        if self.k > self.N:
-            raise self.error("k", f"a whole number >= 1 and <= N = {self.N}")
-        if self.d % self.heads:
-            raise self.error("heads", f"a divisor of d = {self.d}")
 
 
 @dataclasses.dataclass
