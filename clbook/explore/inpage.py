@@ -62,31 +62,33 @@ def train_here(
     if kind is None:
         raise ValueError(f"run = {run!r} is not allowed: run must be the `run` of a Training")
     known = fields(type(base_config))
-    for field in (*settings, *shapes, *without):
+    named = (*settings, *shapes, *without)
+    for field in named:
         if field not in known:
             raise ValueError(
                 f"settings = {field!r} is not allowed: settings must be fields, {', '.join(known)}"
             )
     configs = combined(base_config, shapes)
-    more = numbers_of(base_config, (*settings, *shapes, *without))
+    more = numbers_of(base_config, named)
     traced = programs(kind, configs, [*settings, *more], "shape")
     followed = {name for made in traced for name in made.follows}
     more = [name for name in more if name in followed]
     check(panels, traced[0].recorded)
     picture = figure(run(base_config, record=quantities((), figure)))
     more += [field for field in ("steps", "seed") if field not in settings]
+    offered = [knob(base_config, field) for field in settings]
+    folded = [knob(base_config, field) for field in more]
+    choices = [choice(base_config, *shape) for shape in shapes.items()]
     setup = {
         "name": name,
         "steps": base_config.steps,
         "seed": base_config.seed,
         "colours": style.CLASS_COLOURS,
-        "knobs": [knob(base_config, field) for field in settings],
-        "more": [knob(base_config, field) for field in more],
-    }
-    setup |= {
-        "shapes": [choice(base_config, *shape) for shape in shapes.items()],
+        "shapes": choices,
+        "knobs": offered,
+        "more": folded,
         "programs": [made.told() for made in traced],
-        "panels": [dataclasses.asdict(panel) for panel in panels],
+        "panels": [vars(panel) for panel in panels],
     }
     return Here(name, title, caption, picture, setup, written(traced, "shape"))
 
@@ -176,7 +178,7 @@ class Here(Block):
     code: str
 
     def _repr_html_(self) -> str:
-        shown = {"here": self, "code": self.code, "still": self.picture.inline()}
+        shown = {"here": self, "still": self.picture.inline()}
         if self.is_first():
             shown["css"] = ["explore/inpage.css"]
             shown["js"] = ["explore/address.js", "explore/inpage.js"]
