@@ -22,9 +22,12 @@ def pytest_xdist_auto_num_workers(config):
     return (os.cpu_count() or 1) + 1
 
 
+LONG = ("test_book.py", "test_trace.py")  # files that take minutes
+
+
 def pytest_collection_modifyitems(items):
-    """The longest file first: one process runs all of it, and at the end the others would wait for that process."""
-    items.sort(key=lambda item: item.path.name != "test_book.py")
+    """The longest files first: one process runs all of a file, and at the end the others would wait for it."""
+    items.sort(key=lambda item: LONG.index(item.path.name) if item.path.name in LONG else len(LONG))
 
 
 def pytest_collection_finish():

@@ -9,7 +9,7 @@ import io
 import onnxruntime
 import pytest
 import torch
-from test_trace import CONFIGS, EXPERIMENTS, off_the_grid
+from test_trace import EXPERIMENTS, off_the_grid, seen
 from torch.func import functionalize
 from torch.fx.experimental.proxy_tensor import make_fx
 
@@ -90,7 +90,7 @@ def near(found, truth):
 
 @pytest.mark.parametrize("name", ["network", "donut", "partial gradient"])
 def test_separability_there_is_that_of_python(name):
-    config = CONFIGS[name].replace(n=20, steps=STEPS)
+    config = EXPERIMENTS[name].config.replace(n=20, steps=STEPS)
     other = config.replace(eps=0.17, tau=0.23, noise=0.04, seed=3)
     kind = separability.run.__self__
     found = trained(kind, config, ["eps", "tau", "noise"], other)
@@ -107,5 +107,7 @@ def test_an_experiment_there_is_that_of_python(name):
     config = one.config.replace(steps=STEPS)
     ((changes, seed),) = off_the_grid(one, 1)
     other = config.replace(seed=seed, **changes)
-    found = trained(one.run.__self__, config, list(one.ranges), other)
-    assert near(found[one.quantity], getattr(one.run(other), one.quantity)[-1])
+    found = trained(one.kind, config, list(one.ranges), other)
+    (truth,) = seen(one.kind, [other])
+    first = one.shown[0]
+    assert near(found[first], truth.seen[first])
