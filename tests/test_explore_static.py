@@ -161,7 +161,7 @@ def test_the_first_and_the_last_recorded_time_are_always_kept():
 
 def test_script_and_style_come_once_a_process(still, monkeypatch):
     monkeypatch.setattr(static.Player, "_first", None)
-    first, second = (explore(toy.run, toy.draw, BASE, a=[1]) for _ in range(2))
+    first, second = (explore(toy.run, toy.draw, BASE, a=[1], name=name) for name in "ab")
     assert (
         "window.clbookExplorer" in first._repr_html_()
         and "window.clbookExplorer" in first._repr_html_()

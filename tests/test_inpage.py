@@ -193,6 +193,47 @@ def test_a_page_in_the_background_trains_to_its_end_which_stands_there_then(tabs
     page.context.close()
 
 
+ENDED = """window.ended = 0;
+const end = Worker.prototype.terminate;
+Worker.prototype.terminate = function () { window.ended += 1; end.call(this); };"""
+
+
+def test_a_block_that_a_notebook_takes_away_ends_its_worker_and_others_still_train(tabs, block):
+    """Where the first cell of a notebook runs again, what its block had brought for all is gone from the page."""
+    opened = tabs()
+    page = opened.page
+    page.add_init_script(ENDED)
+    page.goto(block.as_uri())
+    page.click("[data-do=train]")
+    page.wait_for_function(DONE)
+    page.evaluate("""() => {
+        const first = document.querySelector("figure.clbook-here"), other = first.cloneNode(true);
+        delete other.dataset.ready;
+        for (const own of [".clbook-here-shared", "script[data-file]"]) other.querySelector(own).remove();
+        for (const name of [".clbook-knobs", ".clbook-more"]) other.querySelector(name).replaceChildren();
+        first.replaceWith(other);
+        clbookHere(other);
+    }""")
+    page.wait_for_function("window.ended === 1")
+    page.click("[data-do=train]")
+    page.wait_for_function(DONE)
+    assert opened.errors == []
+    page.context.close()
+
+
+def test_the_first_block_shown_once_more_brings_its_script_again():
+    """So a cell may run again; another block finds it there."""
+
+    def shown(name):
+        made = Here(name, "", "", figures.trajectories(separability.run(CONFIG)), {}, "")
+        return made._repr_html_()
+
+    Here._first = None
+    assert "clbook-here-shared" in shown("one")
+    assert "clbook-here-shared" not in shown("two")
+    assert "clbook-here-shared" in shown("one")
+
+
 def test_the_arrow_keys_move_a_slider_and_train(opened):
     page = opened.page
     slider = page.locator("input[type=range]").first

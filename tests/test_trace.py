@@ -246,26 +246,47 @@ def test_categories_are_those_of_torch():
 # Whole runs.
 
 
-def trained_in_page(javascript, made, changes, seed, last):
-    """What the page records at the time `last` of a run, by the program `made` at other settings."""
+def trained_at(javascript, made, changes, seed, times):
+    """What the page records at these times of a run, by the program `made` at other settings: {name: (times, ...)}."""
     code = f"""{page.text(made)}
     run.start({json.dumps(changes)}, {seed});
-    for (let t = 0; t <= {last}; t++) run.step(t === {last});
-    const found = {{}};
-    for (const [name, array] of Object.entries(run.recorded)) found[name] = Array.from(array);"""
-    found = javascript(code, "found")
-    shaped = {}
+    const times = {json.dumps(times)}, rows = [];
+    for (let t = 0; t <= times.at(-1); t++) {{
+      run.step(times.includes(t));
+      if (!times.includes(t)) continue;
+      const row = {{}};
+      for (const [name, array] of Object.entries(run.recorded)) row[name] = Array.from(array);
+      rows.push(row);
+    }}"""
+    rows = javascript(code, "rows")
+    found = {}
     for name, shape in made.recorded.items():
-        shaped[name] = np.array(found[name], float).reshape(shape)
-    return shaped
+        found[name] = np.array([row[name] for row in rows], float).reshape(-1, *shape)
+    return found
 
 
-SHAKE, SHAKES = 1e-7, 20  # the amount, and how many
-ROUNDS = 5  # how often as many more are tried, where a run is still too far off: an event that rounding decides is rare
+def trained_in_page(javascript, made, changes, seed, last):
+    """What the page records at the time `last` of such a run: {name: values}."""
+    found = trained_at(javascript, made, changes, seed, [last])
+    return {name: values[0] for name, values in found.items()}
+
+
+SHAKE = {
+    torch.float32: 1e-7,
+    torch.float64: 1e-15,
+}  # about what a number of each kind is rounded by
+SHAKES = 20  # how many at once
+ROUNDS = 5  # how often so many are tried, where a run is still too far off: an event that rounding decides is rare
+EARLY, LITTLE = 5, 0.02  # a time by which a shake moves nothing by more than this share of it
+NOTHING = {
+    np.float32: 1e-6,
+    np.float64: 1e-12,
+}  # differences that are none: of what is zero up to rounding
+RATES = ("lr", "rate", "scale")  # made of settings
 
 
 def shaken(kind, number):
-    """The training `kind`, of runs whose data and weights are changed by 1e-7 of them, the weights after each step too.
+    """The training `kind`, of runs whose data and weights are changed a little, the weights after each step too.
 
     Rounding enters at all of these places. Settings stay what they are. Each run is shaken in its own way; with another
     `number`, in another one.
@@ -277,13 +298,14 @@ def shaken(kind, number):
         if not x.is_floating_point():
             return x
         noise = torch.randn(x.shape, generator=draws, dtype=x.dtype)
-        return x * (1 + SHAKE * noise.to(x.device))
+        return x * (1 + SHAKE[x.dtype] * noise.to(x.device))
 
     class Shaken(kind):
         def begin(self, s):
             s = super().begin(s)
-            settings = fields(type(self.config))
+            settings = (*fields(type(self.config)), *RATES)
             drawn = {name: value for name, value in vars(s).items() if name not in settings}
+            self.shared.starts = None  # no two runs share one any more
             return s.replace(**mapped(drawn, moved))
 
         def step(self, s, drawn, losses, t):
@@ -294,7 +316,7 @@ def shaken(kind, number):
 
 
 def seen(kind, configs):
-    """The Results of runs side by side; `seen` of each has {name: last value} of what a page that trains shows."""
+    """The Results of runs side by side; `seen` of each has {name: values at all times} of what a page may show."""
     besides = set()
 
     class Seen(kind):
@@ -309,67 +331,86 @@ def seen(kind, configs):
         def result(self, i, columns, head):
             own = {name: values for name, values in columns.items() if name not in besides}
             outcome = super().result(i, own, head)
-            outcome.seen = {name: values[-1] for name, values in columns.items()}
+            outcome.seen = columns
             return outcome
 
     return Seen.train(configs)
 
 
-def moved_by_shakes(kind, truths, names, number=0):
-    """How far rounding may move what is shown at the end of runs that are `seen`: {name: the most of all shakes}."""
+def moved_by_shakes(one, truths, number=0):
+    """How far rounding may move what is shown of runs that are `seen`: {(name, time): the most of all shakes}."""
     copies = [truth.config for truth in truths for _ in range(SHAKES)]
-    others = seen(shaken(kind, number), copies)
+    others = seen(shaken(one.kind, number), copies)
     moved = []
     for k, truth in enumerate(truths):
-        own = others[k * SHAKES : (k + 1) * SHAKES]
-        most = {}
-        for name in names:
-            most[name] = max(apart(other.seen[name], truth.seen[name]) for other in own)
-        moved.append(most)
+        own = [one.off(other.seen, truth) for other in others[k * SHAKES : (k + 1) * SHAKES]]
+        moved.append({key: max(each[key] for each in own) for key in own[0]})
     return moved
-
-
-def apart(values, others):
-    """The largest difference; infinite where one of them alone is NaN."""
-    if (np.isnan(values) != np.isnan(others)).any():
-        return math.inf
-    return largest(values - others)
-
-
-def largest(values):
-    """The largest of all sizes; NaN is none."""
-    return float(np.nan_to_num(np.abs(values)).max())
 
 
 def test_a_shake_moves_a_run_that_is_not_chaotic_hardly_at_all():
     """So it does not change what the run is about: the number of content dimensions, say, stays whole."""
     for name in ("box", "sphere of latents", "kernel", "lookup"):
         one = EXPERIMENTS[name]
-        first = one.shown[0]
-        truths = seen(one.kind, [one.config])
-        (moved,) = moved_by_shakes(one.kind, truths, [first])
-        assert moved[first] < 1e-4 * largest(truths[0].seen[first]), name
+        (moved,) = moved_by_shakes(one, seen(one.kind, [one.config]))
+        assert max(moved.values()) < 1e-4, name
 
 
 @dataclasses.dataclass
 class Trained:
-    """An experiment as a page has it, the settings that change, with the ends of their ranges, and what is shown."""
+    """An experiment as a page has it.
+
+    Attributes:
+        run: the `run` of its Training.
+        config: the settings at the start.
+        ranges: the settings that are changed, {name: (low, high)}.
+        shown: what is compared.
+        by_ratio: those of them that the page draws by ratios; they are compared entry by entry.
+        chaotic: how many of twenty runs may differ by more than 1e-4 at their end, where rounding alone moves them so.
+    """
 
     run: object
     config: Settings
     ranges: dict
     shown: tuple = ("z",)
+    by_ratio: tuple = ()
+    chaotic: int = 0
 
     @property
     def kind(self):
         """The Training."""
         return self.run.__self__
 
+    def off(self, found, truth):
+        """{(name, time): how far `found`, {name: values at all times}, is from a run that is `seen`, as a share}."""
+        early = int(np.flatnonzero(truth.steps <= EARLY)[-1])
+        far = {}
+        for name in self.shown:
+            for when, k in (("early", early), ("end", -1)):
+                wanted = truth.seen[name][k]
+                values = np.reshape(found[name][k], wanted.shape)
+                far[name, when] = apart(values, wanted, each=name in self.by_ratio)
+        return far
+
+
+def apart(values, wanted, each):
+    """The largest difference, as a share of the largest entry, or of `each`; infinite where one alone is NaN."""
+    if (np.isnan(values) != np.isnan(wanted)).any() or np.isinf(wanted).any():
+        return math.inf
+    nothing = NOTHING[wanted.dtype.type]
+    off, size = np.nan_to_num(abs(values - wanted)), np.nan_to_num(abs(wanted))
+    off = np.where(off < nothing, 0.0, off)
+    if not each:
+        size = size.max()
+    return float((off / np.maximum(size, nothing)).max())
+
 
 LAWS = {"eps": (0.01, 1.0), "tau": (0.01, 1.0)}
 RATE = {"lr_over_tau": (10**-2.5, 10**-1.5)}
 CLUSTERS = LAWS | RATE | {"noise": (0.02, 0.3), "spread": (0.05, 0.3)}
+TURNS = LAWS | {"lr_over_tau": (0.03, 0.15)}
 TWO = separability.Config(n=60, steps=1000)
+DONUT = TWO.replace(data="donut", augmentation="rotation", lr_over_tau=0.1)
 ORBITS = kernel.Config(
     centres="line",
     clusters=4,
@@ -383,63 +424,75 @@ ORBITS = kernel.Config(
 SHRINKING = kernel.Config(clusters=4, n=60, width=32, start="smooth", lr_over_tau=1.0, steps=300)
 TURNED = LAWS | {"angle": (1.0, 90.0), "delta": (0.01, 0.3)}
 PAIRS = {"style_sd": (0.1, 2.0), "tau": (0.2, 5.0), "d_c": (0, 8)}
+TABLES = lookup.Config(data="cmodadd", std_contexts=0.05, lr=2.0, steps=2000)
+STARTS = {"decay": (1e-4, 0.02), "std": (0.01, 1.0), "std_contexts": (0.01, 1.0)}
+RING = {"width": (2.0, 359.0), "tau": (0.05, 1.0), "jitter": (0.01, 0.45), "lr": (0.01, 0.5)}
 COUNTS = {"noise": (0.02, 1.0), "alike": (0.01, 1.0), "std": (0.001, 0.1), "lr": (0.01, 0.2)}
 FREE = {"places": (1, 30), "tau": (0.05, 1.0), "shake": (0.01, 1.0), "lr": (0.01, 0.3)}
-GLOBE = {"tau": (0.1, 1.0), "lr": (1e-3, 1e-2), "cap": (0.02, 1.0)}
+GLOBE = {"tau": (0.1, 1.0), "lr": (5e-3, 0.05), "cap": (0.02, 1.0)}
 ORBIT = ("z", "copies", "spread", "moved")
-GAINS = ("gain", "singular", "means")
-AXES = ("plane", "ratio")
-TWICE = ("sorted", "shuffled", "loss", "loss_shuffled")
+GAINS = ("gain", "singular", "means", "style")
+AXES = ("z", "plane", "ratio")
+TWICE = ("sorted", "shuffled", "loss", "loss_shuffled", "even")
 EXPERIMENTS = {
     "network": Trained(separability.run, TWO, CLUSTERS),
     "vanilla": Trained(separability.run, TWO.replace(network=False), CLUSTERS),
-    "donut": Trained(
-        separability.run, TWO.replace(data="donut", augmentation="rotation"), LAWS | RATE
-    ),
+    "donut": Trained(separability.run, DONUT, TURNS, chaotic=5),
+    "donut with noise": Trained(separability.run, DONUT.replace(augmentation="noise"), TURNS),
+    "vanilla donut": Trained(separability.run, DONUT.replace(network=False), TURNS),
     "ordinary start": Trained(separability.run, TWO.replace(start="ordinary"), CLUSTERS),
     "three classes": Trained(separability.run, TWO.replace(classes=3), CLUSTERS),
     "partial gradient": Trained(separability.run, TWO.replace(gradient="partial"), CLUSTERS),
     "kernel": Trained(kernel.run, ORBITS, TURNED, ORBIT),
     "radius": Trained(kernel.run, ORBITS.replace(flow="radius"), TURNED, ORBIT),
     "particles": Trained(kernel.run, ORBITS.replace(flow="vanilla"), TURNED, ORBIT),
+    "even clusters": Trained(kernel.run, SHRINKING, LAWS, ("z", "shift")),
     "a small cluster": Trained(kernel.run, SHRINKING.replace(ratio=0.05), LAWS, ("z", "shift")),
     "box": Trained(
         content_style.run,
         content_style.Config(),
         PAIRS | {"tau_c": (0.1, 10.0), "content_sd": (0.01, 0.3)},
-        GAINS,
+        ("map", *GAINS),
+        by_ratio=("gain", "means"),
     ),
     "sphere of latents": Trained(
         content_style.run,
         content_style.Config(space="sphere", normalize=True, d_c=4),
         PAIRS,
         GAINS,
+        by_ratio=("gain", "means"),
+        chaotic=4,
     ),
-    "deep encoder": Trained(content_style.run, recipes.SMALL, PAIRS, ("read", "depth", "means")),
-    "lookup": Trained(
-        lookup.flow,
-        lookup.Config(data="cmodadd", std_contexts=0.05, lr=2.0, steps=2000),
-        {"decay": (1e-4, 0.02), "std": (0.01, 1.0), "std_contexts": (0.01, 1.0)},
-        AXES,
+    "deep encoder": Trained(
+        content_style.run,
+        recipes.SMALL,
+        PAIRS,
+        ("r2", "read", "depth", "means", "style"),
+        chaotic=20,
     ),
+    "lookup": Trained(lookup.flow, TABLES, STARTS, AXES),
+    "lookup of symbols": Trained(lookup.flow, TABLES.replace(over="symbols"), STARTS, AXES),
     "table and transformer": Trained(
-        play.run, play.Config(), {"decay": (1e-5, 0.02), "init": (0.01, 3.0)}, (*AXES, "loss")
+        play.run,
+        play.Config(),
+        {"decay": (1e-5, 0.02), "init": (0.01, 3.0)},
+        (*AXES, "loss"),
+        chaotic=20,
     ),
-    "overlap": Trained(
-        overlap.run,
-        overlap.Config(),
-        {"width": (2.0, 359.0), "tau": (0.05, 1.0), "jitter": (0.01, 0.45), "lr": (0.01, 0.5)},
-        ("z", "loss"),
+    "overlap": Trained(overlap.run, overlap.Config(), RING, ("table", "z", "loss")),
+    "overlap, shuffled": Trained(
+        overlap.run, overlap.Config(start="shuffled"), RING, ("table", "z", "loss")
     ),
     "free points": Trained(descent.run, descent.Config(), FREE, TWICE),
     "free points of the sphere": Trained(descent.run, descent.Config(dim=3), FREE, TWICE),
     "who pushes": Trained(
         pushes.run, pushes.Config(), {"tau": (0.05, 1.0)}, ("free", "spared", "alike", "gap")
     ),
-    "seen once": Trained(why.run, why.Config(), COUNTS, AXES),
-    "seen four times": Trained(why.run, why.Config(m=4), COUNTS, AXES),
-    "circle": Trained(sphere.run, sphere.Config(n=100), GLOBE, ("z", "losses")),
-    "sphere": Trained(sphere.run, sphere.Config(n=100, d=3), GLOBE, ("z", "losses")),
+    "seen once": Trained(why.run, why.Config(), COUNTS, AXES, chaotic=4),
+    "seen four times": Trained(why.run, why.Config(m=4), COUNTS, AXES, chaotic=4),
+    "crossed looks": Trained(why.run, why.Config(m=16, looks="crossed"), COUNTS, AXES, chaotic=4),
+    "circle": Trained(sphere.run, sphere.Config(n=100), GLOBE, ("z", "losses"), chaotic=20),
+    "sphere": Trained(sphere.run, sphere.Config(n=100, d=3), GLOBE, ("z", "losses"), chaotic=20),
 }
 
 
@@ -458,39 +511,48 @@ def off_the_grid(one, count):
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
 def test_an_experiment_in_the_page_is_that_of_python(javascript, name):
-    """What is shown at the end to 1e-4 of its largest entry, or three times what a shake of 1e-7 moves.
-
-    Nineteen of twenty separate at the same time.
-    """
+    """What is shown early and at the end: to 1e-4, or to three times what rounding moves where the run is chaotic."""
     one = EXPERIMENTS[name]
     made = page.program(one.kind, one.config, list(one.ranges))
     points = list(off_the_grid(one, 20))
     configs = [one.config.replace(seed=seed, **changes) for changes, seed in points]
-    far, same = [], 0
+    far, separated, same = [], 0, 0
     for (changes, seed), truth in zip(points, seen(one.kind, configs), strict=True):
-        found = trained_in_page(javascript, made, changes, seed, int(truth.steps[-1]))
-        off = {}
-        for what in one.shown:
-            wanted = truth.seen[what]
-            differs = apart(found[what].reshape(wanted.shape), wanted)
-            if differs > 1e-4 * largest(wanted):
-                off[what] = differs
-        if off:
-            far.append((truth, off))
-        at = int(np.ravel(found.get("separable_at", -1))[0])
-        same += (None if at < 0 else at) == getattr(truth, "separable_at", None)
-    assert same >= len(points) * 19 / 20
+        if isinstance(truth, ValueError):  # it has diverged, and does so in the page
+            found = trained_in_page(javascript, made, changes, seed, one.config.steps)
+            assert not np.isfinite(found["z"]).all(), truth
+            continue
+        found = trained_at(javascript, made, changes, seed, truth.steps.tolist())
+        differs = one.off(found, truth)
+        if max(differs.values()) > 1e-4:
+            far.append((truth, differs))
+        if hasattr(truth, "separable_at"):
+            at = int(found["separable_at"][-1].item())
+            separated += truth.separable_at is not None
+            same += (None if at < 0 else at) == truth.separable_at
+    if hasattr(one.kind.Result, "separable_at"):
+        assert separated >= 5 and same >= 19
+    assert len(far) <= one.chaotic, [(truth.config, differs) for truth, differs in far]
 
     for number in range(ROUNDS):
         if not far:
             break
-        moved = moved_by_shakes(one.kind, [truth for truth, _ in far], one.shown, number)
+        moved = moved_by_shakes(one, [truth for truth, _ in far], number)
         far = [
-            (truth, off)
-            for (truth, off), most in zip(far, moved, strict=True)
-            if any(differs > 3 * most[what] for what, differs in off.items())
+            (truth, differs)
+            for (truth, differs), most in zip(far, moved, strict=True)
+            if not excused(differs, most)
         ]
-    assert not far, [(truth.config, off) for truth, off in far]
+    assert not far, [(truth.config, differs) for truth, differs in far]
+
+
+def excused(differs, most):
+    """Whether all that differs by more than 1e-4 does so by at most three times what shakes move it by."""
+    for (name, when), off in differs.items():
+        allowed = LITTLE if when == "early" else 2.0
+        if off > 1e-4 and not off <= 3 * most[name, when] <= 3 * allowed:
+            return False
+    return True
 
 
 def test_what_a_page_draws_besides_is_what_the_results_say(javascript):

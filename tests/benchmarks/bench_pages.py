@@ -10,10 +10,10 @@ ratio over the rounds, in each of which both have their turn. Of a block that do
 step, what is drawn is computed in both.
 
 The second form opens the built pages from their files, presses and slides as a reader does, and gives milliseconds,
-median and longest of some tries: from a click on Train to the first picture, on a page that was opened a moment ago and
-in the instant in which its block is scrolled to; from a move of a slider while it trains to the first picture of the
-run that begins then; from a click on Stop to the words that it has stopped. Memory is that of the page and its workers,
-after runs 5 and 55. Sizes are kilobytes of the page and of the code that was generated.
+median and longest of some tries. For Train it opens the page, leaves it alone for a moment, scrolls to the block and
+clicks at once: the time is that until the first picture. For a slider, moved while it trains, it is that until the
+first picture of the run that begins then; for Stop, until the words that it has stopped. Memory is that of the page and
+its workers, after runs 5 and 55. Sizes are kilobytes of the page and of the code that was generated.
 """
 
 import argparse
@@ -277,7 +277,7 @@ def tries(page, block, kind, count) -> dict:
 
 
 def megabytes(page) -> float:
-    """What the page's process holds, its worker included."""
+    """What the page's process holds, all workers included."""
     session = page.context.new_cdp_session(page)
     session.send("HeapProfiler.collectGarbage")
     own = page.context.browser.new_browser_cdp_session().send("SystemInfo.getProcessInfo")
