@@ -1,6 +1,7 @@
 // The block that trains in the page: sliders, a worker that runs the traced step, and a canvas. No library, no request.
 window.clbookHere ??= (() => {
   const { write, join } = window.clbookAddress; // of address.js
+  const shared = document.currentScript.parentNode.querySelector(".clbook-here-shared").textContent; // of all workers
   const reduced = matchMedia("(prefers-reduced-motion: reduce)");
   const INK = "#1b1f24", MUTED = "#5b6470", GRID = "#dde1e6", LETTERS = "12px DejaVu Sans, Verdana, sans-serif";
   const PINS = 3; // pictures beside each other, the running one included
@@ -220,14 +221,14 @@ window.clbookHere ??= (() => {
     const holder = (name) => APART.includes(name) ? now : now.settings;
     const start = { settings: Object.fromEntries(every.filter((k) => !APART.includes(k.name)).map((k) => [k.name, k.value])), seed: setup.seed,
       steps: setup.steps, shape: setup.shapes.map((s) => s.start) };
-    let now = structuredClone(start), worker = null, current = null, pinned = [], waiting = [], training = false;
+    let now = structuredClone(start), worker = null, tried = false, current = null, pinned = [], waiting = [], training = false;
     let number = 0; // which run the worker is asked for: an answer to an earlier one may still be on its way
 
     // The worker, whose text is what all blocks of the page share and this one's programs. It begins with a step that
     // nobody sees: once the browser has compiled that, Train answers at once.
     function work() {
       if (worker) return worker;
-      const shared = document.querySelector(".clbook-here-shared").textContent;
+      tried = true;
       const made = setup.programs.map(({ spec }, k) => `() => new Program(shape${k}_setup(), shape${k}_step(), ${JSON.stringify(spec)})`);
       const text = [shared, part(".clbook-here-code").textContent, `const programs = [${made}];`].join("\n");
       try {
@@ -513,10 +514,16 @@ window.clbookHere ??= (() => {
     for (const [name, button] of Object.entries(buttons)) { button.disabled = false; button.addEventListener("click", actions[name]); }
     figure.addEventListener("keydown", (event) => event.stopPropagation()); // JupyterLab would take the arrow keys
     // The worker is there before Train is pressed: it begins once the page has come to rest.
-    const rest = () => (window.requestIdleCallback ?? setTimeout)(work);
+    const idle = window.requestIdleCallback ?? ((begin) => setTimeout(begin, 200));
+    const rest = () => idle(() => { if (figure.isConnected && !tried) work(); });
     if (document.readyState === "complete") rest();
     else addEventListener("load", rest);
-    new ResizeObserver(() => paint()).observe(canvas.parentNode);
+    new ResizeObserver(() => {
+      if (figure.isConnected) return paint();
+      stop(); // a notebook has taken the figure away
+      worker?.terminate();
+      worker = null;
+    }).observe(canvas.parentNode);
     refresh();
     say("Press Train.");
 

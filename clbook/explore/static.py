@@ -200,10 +200,10 @@ class Block:
         return f"<{type(self).__name__} {self.name}>"  # a notebook keeps it beside the HTML
 
     def is_first(self) -> bool:
-        """Whether it is the first one of its kind that this process shows."""
+        """Whether it is the first one of its kind that this process shows, or that one once more, by its name."""
         kind = type(self)
-        kind._first = kind._first or self
-        return kind._first is self
+        kind._first = kind._first or self.name
+        return kind._first == self.name
 
 
 def filled(template, setup, css=(), js=(), **shown) -> str:

@@ -30,7 +30,7 @@ COLLAPSED = 0.1  # mean distance of different pairs below which, with a loss of 
 
 @dataclasses.dataclass(frozen=True)
 class Learned(Settings):
-    """What learns, from which task, and how: the settings that all contrastive trainings of this chapter have.
+    """What learns, from which task, and how: the settings of the two trainings that have a transformer.
 
     SL do not give heads and feed-forward width. `hidden` here and `classifier.HIDDEN` were chosen with SL Fig. 2b in
     view.
