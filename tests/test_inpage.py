@@ -221,14 +221,14 @@ def test_a_block_that_a_notebook_takes_away_ends_its_worker_and_others_still_tra
     page.context.close()
 
 
-def test_the_first_block_shown_once_more_brings_its_script_again():
+def test_the_first_block_shown_once_more_brings_its_script_again(monkeypatch):
     """So a cell may run again; another block finds it there."""
 
     def shown(name):
         made = Here(name, "", "", figures.trajectories(separability.run(CONFIG)), {}, "")
         return made._repr_html_()
 
-    Here._first = None
+    monkeypatch.setattr(Here, "_first", None)
     assert "clbook-here-shared" in shown("one")
     assert "clbook-here-shared" not in shown("two")
     assert "clbook-here-shared" in shown("one")

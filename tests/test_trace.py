@@ -277,7 +277,11 @@ SHAKE = {
 }  # about what a number of each kind is rounded by
 SHAKES = 20  # how many at once
 ROUNDS = 5  # how often so many are tried, where a run is still too far off: an event that rounding decides is rare
-EARLY, LITTLE = 5, 0.02  # a time by which a shake moves nothing by more than this share of it
+EARLY, LATER = (
+    5,
+    40,
+)  # steps; by the later one each stream of random numbers has been drawn from twice
+LITTLE = 0.05  # the share that shakes may move early, and that a bend may early and later
 NOTHING = {
     np.float32: 1e-6,
     np.float64: 1e-12,
@@ -343,9 +347,17 @@ def moved_by_shakes(one, truths, number=0):
     others = seen(shaken(one.kind, number), copies)
     moved = []
     for k, truth in enumerate(truths):
-        own = [one.off(other.seen, truth) for other in others[k * SHAKES : (k + 1) * SHAKES]]
-        moved.append({key: max(each[key] for each in own) for key in own[0]})
+        most = {}
+        for other in others[k * SHAKES : (k + 1) * SHAKES]:
+            assert not isinstance(other, ValueError), other
+            most = larger(most, one.off(other.seen, truth))
+        moved.append(most)
     return moved
+
+
+def larger(one, other):
+    """The larger of two values at each key."""
+    return {key: max(value, one.get(key, 0.0)) for key, value in other.items()}
 
 
 def test_a_shake_moves_a_run_that_is_not_chaotic_hardly_at_all():
@@ -366,7 +378,9 @@ class Trained:
         ranges: the settings that are changed, {name: (low, high)}.
         shown: what is compared.
         by_ratio: those of them that the page draws by ratios; they are compared entry by entry.
-        chaotic: how many of twenty runs may differ by more than 1e-4 at their end, where rounding alone moves them so.
+        chaotic: how many of twenty runs may differ by more than 1e-4, where rounding moves them so.
+        separate: how many of twenty at least separate.
+        bends: whether rounding may decide on which side of a bend a number lies, more seldom than shakes show.
     """
 
     run: object
@@ -375,6 +389,8 @@ class Trained:
     shown: tuple = ("z",)
     by_ratio: tuple = ()
     chaotic: int = 0
+    separate: int = 0
+    bends: bool = False
 
     @property
     def kind(self):
@@ -383,18 +399,26 @@ class Trained:
 
     def off(self, found, truth):
         """{(name, time): how far `found`, {name: values at all times}, is from a run that is `seen`, as a share}."""
-        early = int(np.flatnonzero(truth.steps <= EARLY)[-1])
         far = {}
-        for name in self.shown:
-            for when, k in (("early", early), ("end", -1)):
+        for k in self.numbers(truth.steps):
+            for name in self.shown:
                 wanted = truth.seen[name][k]
-                values = np.reshape(found[name][k], wanted.shape)
-                far[name, when] = apart(values, wanted, each=name in self.by_ratio)
+                values = found[name][k].reshape(wanted.shape)
+                far[name, int(truth.steps[k])] = apart(values, wanted, name in self.by_ratio)
         return far
+
+    @staticmethod
+    def numbers(steps):
+        """Of the recorded times those that are compared: early, later, and the end."""
+        early, later = (int(np.flatnonzero(steps <= t)[-1]) for t in (EARLY, LATER))
+        return early, later, len(steps) - 1
 
 
 def apart(values, wanted, each):
-    """The largest difference, as a share of the largest entry, or of `each`; infinite where one alone is NaN."""
+    """The largest difference, as a share of the largest entry, or of `each`; infinite where one alone is NaN.
+
+    What differs by `NOTHING` does not differ.
+    """
     if (np.isnan(values) != np.isnan(wanted)).any() or np.isinf(wanted).any():
         return math.inf
     nothing = NOTHING[wanted.dtype.type]
@@ -408,7 +432,7 @@ def apart(values, wanted, each):
 LAWS = {"eps": (0.01, 1.0), "tau": (0.01, 1.0)}
 RATE = {"lr_over_tau": (10**-2.5, 10**-1.5)}
 CLUSTERS = LAWS | RATE | {"noise": (0.02, 0.3), "spread": (0.05, 0.3)}
-TURNS = LAWS | {"lr_over_tau": (0.03, 0.15)}
+TURNS = LAWS | {"lr_over_tau": (0.03, 0.15), "noise": (0.02, 0.3)}
 TWO = separability.Config(n=60, steps=1000)
 DONUT = TWO.replace(data="donut", augmentation="rotation", lr_over_tau=0.1)
 ORBITS = kernel.Config(
@@ -422,36 +446,45 @@ ORBITS = kernel.Config(
     steps=400,
 )
 SHRINKING = kernel.Config(clusters=4, n=60, width=32, start="smooth", lr_over_tau=1.0, steps=300)
-TURNED = LAWS | {"angle": (1.0, 90.0), "delta": (0.01, 0.3)}
-PAIRS = {"style_sd": (0.1, 2.0), "tau": (0.2, 5.0), "d_c": (0, 8)}
+TURNED = LAWS | {"angle": (1.0, 90.0), "delta": (0.01, 0.3), "lr_over_tau": (0.03, 0.1)}
+SHRUNK = LAWS | {"delta": (0.01, 0.3), "lr_over_tau": (0.1, 1.0)}
+PAIRS = {"style_sd": (0.1, 2.0), "tau": (0.2, 5.0), "d_c": (0, 8), "tau_c": (0.1, 10.0)}
+PAIRS |= {"tau_s": (0.3, 3.0)}
 TABLES = lookup.Config(data="cmodadd", std_contexts=0.05, lr=2.0, steps=2000)
-STARTS = {"decay": (1e-4, 0.02), "std": (0.01, 1.0), "std_contexts": (0.01, 1.0)}
+STARTS = {"decay": (1e-4, 0.02), "std": (0.01, 1.0), "std_contexts": (0.01, 1.0), "lr": (0.5, 3.0)}
 RING = {"width": (2.0, 359.0), "tau": (0.05, 1.0), "jitter": (0.01, 0.45), "lr": (0.01, 0.5)}
-COUNTS = {"noise": (0.02, 1.0), "alike": (0.01, 1.0), "std": (0.001, 0.1), "lr": (0.01, 0.2)}
+RING |= {"spacing": (5.0, 14.0)}
+COUNTS = {"noise": (0.02, 1.0), "alike": (0.01, 1.0), "std": (0.001, 0.1), "lr": (0.01, 0.1)}
+COUNTS |= {"decay": (0.1, 0.5)}
 FREE = {"places": (1, 30), "tau": (0.05, 1.0), "shake": (0.01, 1.0), "lr": (0.01, 0.3)}
 GLOBE = {"tau": (0.1, 1.0), "lr": (5e-3, 0.05), "cap": (0.02, 1.0)}
+GLOBE |= {"noise": (0.05, 0.5), "spread": (0.03, 0.3), "gap": (0.5, 2.0)}
 ORBIT = ("z", "copies", "spread", "moved")
 GAINS = ("gain", "singular", "means", "style")
 AXES = ("z", "plane", "ratio")
 TWICE = ("sorted", "shuffled", "loss", "loss_shuffled", "even")
 EXPERIMENTS = {
-    "network": Trained(separability.run, TWO, CLUSTERS),
+    "network": Trained(separability.run, TWO, CLUSTERS, separate=5),
     "vanilla": Trained(separability.run, TWO.replace(network=False), CLUSTERS),
-    "donut": Trained(separability.run, DONUT, TURNS, chaotic=5),
+    "donut": Trained(separability.run, DONUT, TURNS, chaotic=5, separate=5),
     "donut with noise": Trained(separability.run, DONUT.replace(augmentation="noise"), TURNS),
     "vanilla donut": Trained(separability.run, DONUT.replace(network=False), TURNS),
-    "ordinary start": Trained(separability.run, TWO.replace(start="ordinary"), CLUSTERS),
-    "three classes": Trained(separability.run, TWO.replace(classes=3), CLUSTERS),
-    "partial gradient": Trained(separability.run, TWO.replace(gradient="partial"), CLUSTERS),
+    "ordinary start": Trained(
+        separability.run, TWO.replace(start="ordinary"), CLUSTERS, separate=5
+    ),
+    "three classes": Trained(separability.run, TWO.replace(classes=3), CLUSTERS, separate=5),
+    "partial gradient": Trained(
+        separability.run, TWO.replace(gradient="partial"), CLUSTERS, separate=5
+    ),
     "kernel": Trained(kernel.run, ORBITS, TURNED, ORBIT),
     "radius": Trained(kernel.run, ORBITS.replace(flow="radius"), TURNED, ORBIT),
     "particles": Trained(kernel.run, ORBITS.replace(flow="vanilla"), TURNED, ORBIT),
-    "even clusters": Trained(kernel.run, SHRINKING, LAWS, ("z", "shift")),
-    "a small cluster": Trained(kernel.run, SHRINKING.replace(ratio=0.05), LAWS, ("z", "shift")),
+    "even clusters": Trained(kernel.run, SHRINKING, SHRUNK, ("z", "shift")),
+    "a small cluster": Trained(kernel.run, SHRINKING.replace(ratio=0.05), SHRUNK, ("z", "shift")),
     "box": Trained(
         content_style.run,
         content_style.Config(),
-        PAIRS | {"tau_c": (0.1, 10.0), "content_sd": (0.01, 0.3)},
+        PAIRS | {"content_sd": (0.01, 0.3)},
         ("map", *GAINS),
         by_ratio=("gain", "means"),
     ),
@@ -461,7 +494,7 @@ EXPERIMENTS = {
         PAIRS,
         GAINS,
         by_ratio=("gain", "means"),
-        chaotic=4,
+        chaotic=10,
     ),
     "deep encoder": Trained(
         content_style.run,
@@ -469,6 +502,7 @@ EXPERIMENTS = {
         PAIRS,
         ("r2", "read", "depth", "means", "style"),
         chaotic=20,
+        bends=True,
     ),
     "lookup": Trained(lookup.flow, TABLES, STARTS, AXES),
     "lookup of symbols": Trained(lookup.flow, TABLES.replace(over="symbols"), STARTS, AXES),
@@ -511,12 +545,12 @@ def off_the_grid(one, count):
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
 def test_an_experiment_in_the_page_is_that_of_python(javascript, name):
-    """What is shown early and at the end: to 1e-4, or to three times what rounding moves where the run is chaotic."""
+    """What is shown at three times: to 1e-4, or to three times what rounding moves where the run is chaotic."""
     one = EXPERIMENTS[name]
     made = page.program(one.kind, one.config, list(one.ranges))
     points = list(off_the_grid(one, 20))
     configs = [one.config.replace(seed=seed, **changes) for changes, seed in points]
-    far, separated, same = [], 0, 0
+    far, times = [], []
     for (changes, seed), truth in zip(points, seen(one.kind, configs), strict=True):
         if isinstance(truth, ValueError):  # it has diverged, and does so in the page
             found = trained_in_page(javascript, made, changes, seed, one.config.steps)
@@ -526,31 +560,36 @@ def test_an_experiment_in_the_page_is_that_of_python(javascript, name):
         differs = one.off(found, truth)
         if max(differs.values()) > 1e-4:
             far.append((truth, differs))
-        if hasattr(truth, "separable_at"):
+        if "separable_at" in vars(truth):
             at = int(found["separable_at"][-1].item())
-            separated += truth.separable_at is not None
-            same += (None if at < 0 else at) == truth.separable_at
-    if hasattr(one.kind.Result, "separable_at"):
-        assert separated >= 5 and same >= 19
+            times.append((None if at < 0 else at, truth.separable_at))
+    assert sum(at is not None for _, at in times) >= one.separate
+    assert sum(page_at != at for page_at, at in times) <= 1
     assert len(far) <= one.chaotic, [(truth.config, differs) for truth, differs in far]
+    assert not unexplained(one, far)
 
+
+def unexplained(one, far):
+    """Those of `far`, pairs of a run that is `seen` and how far the page is off, that no shakes explain."""
+    most = [{} for _ in far]
     for number in range(ROUNDS):
         if not far:
             break
         moved = moved_by_shakes(one, [truth for truth, _ in far], number)
-        far = [
-            (truth, differs)
-            for (truth, differs), most in zip(far, moved, strict=True)
-            if not excused(differs, most)
-        ]
-    assert not far, [(truth.config, differs) for truth, differs in far]
+        most = [larger(*pair) for pair in zip(most, moved, strict=True)]
+        kept = [k for k, (_, differs) in enumerate(far) if not excused(one, differs, most[k])]
+        far, most = [far[k] for k in kept], [most[k] for k in kept]
+    return [(truth.config, differs) for truth, differs in far]
 
 
-def excused(differs, most):
+def excused(one, differs, most):
     """Whether all that differs by more than 1e-4 does so by at most three times what shakes move it by."""
-    for (name, when), off in differs.items():
-        allowed = LITTLE if when == "early" else 2.0
-        if off > 1e-4 and not off <= 3 * most[name, when] <= 3 * allowed:
+    for (name, t), off in differs.items():
+        moved = most[name, t]
+        allowed = 3 * moved if t > EARLY or moved <= LITTLE else 0.0
+        if one.bends and t <= LATER:
+            allowed = max(allowed, LITTLE)
+        if off > max(allowed, 1e-4) or math.isinf(moved):
             return False
     return True
 

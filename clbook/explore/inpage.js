@@ -222,6 +222,7 @@ window.clbookHere ??= (() => {
     const start = { settings: Object.fromEntries(every.filter((k) => !APART.includes(k.name)).map((k) => [k.name, k.value])), seed: setup.seed,
       steps: setup.steps, shape: setup.shapes.map((s) => s.start) };
     let now = structuredClone(start), worker = null, tried = false, current = null, pinned = [], waiting = [], training = false;
+    // tried: whether a worker has been asked for; one that could not be had is not asked for again at rest.
     let number = 0; // which run the worker is asked for: an answer to an earlier one may still be on its way
 
     // The worker, whose text is what all blocks of the page share and this one's programs. It begins with a step that
@@ -520,7 +521,7 @@ window.clbookHere ??= (() => {
     else addEventListener("load", rest);
     new ResizeObserver(() => {
       if (figure.isConnected) return paint();
-      stop(); // a notebook has taken the figure away
+      if (training) actions.train(); // a notebook has taken the figure away: Stop
       worker?.terminate();
       worker = null;
     }).observe(canvas.parentNode);

@@ -200,7 +200,7 @@ class Block:
         return f"<{type(self).__name__} {self.name}>"  # a notebook keeps it beside the HTML
 
     def is_first(self) -> bool:
-        """Whether it is the first one of its kind that this process shows, or that one once more, by its name."""
+        """Whether it brings script and style, as the first of its kind and all later ones of its name do."""
         kind = type(self)
         kind._first = kind._first or self.name
         return kind._first == self.name
