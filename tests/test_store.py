@@ -16,6 +16,7 @@ import time
 import joblib
 import pytest
 import toy
+from joblib.externals.loky import get_reusable_executor
 
 from clbook.results import fingerprint, store
 from clbook.results.store import cached
@@ -23,6 +24,13 @@ from clbook.results.sweep import sweep
 from clbook.training.settings import Outcome, Settings, quantity, setting
 
 ROOT = pathlib.Path(__file__).parent.parent
+
+
+@pytest.fixture(autouse=True, scope="module")
+def processes():
+    """Processes that begin here know the stores of these tests: none is left for another file."""
+    yield
+    get_reusable_executor().shutdown()
 
 
 @pytest.fixture(autouse=True)
