@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from clbook.experiments import content_style, kernel, overlap, separability, sphere, why
 from clbook.experiments.alignment import play as pushes
 from clbook.experiments.content_style import recipes
+from clbook.experiments.kernel import series
 from clbook.experiments.landscape import descent
 from clbook.experiments.modadd import lookup, play
 from clbook.style import plane
@@ -252,8 +253,9 @@ def trained_at(javascript, made, changes, seed, times):
     run.start({json.dumps(changes)}, {seed});
     const times = {json.dumps(times)}, rows = [];
     for (let t = 0; t <= times.at(-1); t++) {{
-      run.step(times.includes(t));
-      if (!times.includes(t)) continue;
+      const due = times.includes(t);
+      run.step(due);
+      if (!due) continue;
       const row = {{}};
       for (const [name, array] of Object.entries(run.recorded)) row[name] = Array.from(array);
       rows.push(row);
@@ -271,21 +273,15 @@ def trained_in_page(javascript, made, changes, seed, last):
     return {name: values[0] for name, values in found.items()}
 
 
-SHAKE = {
-    torch.float32: 1e-7,
-    torch.float64: 1e-15,
-}  # about what a number of each kind is rounded by
+# About what a number of each kind is rounded by.
+SHAKE = {torch.float32: 1e-7, torch.float64: 1e-15}
 SHAKES = 20  # how many at once
 ROUNDS = 5  # how often so many are tried, where a run is still too far off: an event that rounding decides is rare
-EARLY, LATER = (
-    5,
-    40,
-)  # steps; by the later one each stream of random numbers has been drawn from twice
+# Steps; by the later one each stream of random numbers has been drawn from twice.
+EARLY, LATER = 5, 40
 LITTLE = 0.05  # the share that shakes may move early, and that a bend may early and later
-NOTHING = {
-    np.float32: 1e-6,
-    np.float64: 1e-12,
-}  # differences that are none: of what is zero up to rounding
+# Differences that are none: of what is zero up to rounding.
+NOTHING = {np.float32: 1e-6, np.float64: 1e-12}
 RATES = ("lr", "rate", "scale")  # made of settings
 
 
@@ -435,30 +431,42 @@ CLUSTERS = LAWS | RATE | {"noise": (0.02, 0.3), "spread": (0.05, 0.3)}
 TURNS = LAWS | {"lr_over_tau": (0.03, 0.15), "noise": (0.02, 0.3)}
 TWO = separability.Config(n=60, steps=1000)
 DONUT = TWO.replace(data="donut", augmentation="rotation", lr_over_tau=0.1)
-ORBITS = kernel.Config(
-    centres="line",
-    clusters=4,
-    delta=0.3,
-    n=24,
-    width=32,
-    gradient="full",
-    lr_over_tau=0.1,
-    steps=400,
-)
+ORBITS = series.TURNING.replace(n=24, width=32, steps=400)
 SHRINKING = kernel.Config(clusters=4, n=60, width=32, start="smooth", lr_over_tau=1.0, steps=300)
 TURNED = LAWS | {"angle": (1.0, 90.0), "delta": (0.01, 0.3), "lr_over_tau": (0.03, 0.1)}
 SHRUNK = LAWS | {"delta": (0.01, 0.3), "lr_over_tau": (0.1, 1.0)}
-PAIRS = {"style_sd": (0.1, 2.0), "tau": (0.2, 5.0), "d_c": (0, 8), "tau_c": (0.1, 10.0)}
-PAIRS |= {"tau_s": (0.3, 3.0)}
+PAIRS = {
+    "style_sd": (0.1, 2.0),
+    "tau": (0.2, 5.0),
+    "d_c": (0, 8),
+    "tau_c": (0.1, 10.0),
+    "tau_s": (0.3, 3.0),
+}
 TABLES = lookup.Config(data="cmodadd", std_contexts=0.05, lr=2.0, steps=2000)
 STARTS = {"decay": (1e-4, 0.02), "std": (0.01, 1.0), "std_contexts": (0.01, 1.0), "lr": (0.5, 3.0)}
-RING = {"width": (2.0, 359.0), "tau": (0.05, 1.0), "jitter": (0.01, 0.45), "lr": (0.01, 0.5)}
-RING |= {"spacing": (5.0, 14.0)}
-COUNTS = {"noise": (0.02, 1.0), "alike": (0.01, 1.0), "std": (0.001, 0.1), "lr": (0.01, 0.1)}
-COUNTS |= {"decay": (0.1, 0.5)}
+RING = {
+    "width": (2.0, 359.0),
+    "tau": (0.05, 1.0),
+    "jitter": (0.01, 0.45),
+    "lr": (0.01, 0.5),
+    "spacing": (5.0, 14.0),
+}
+COUNTS = {
+    "noise": (0.02, 1.0),
+    "alike": (0.01, 1.0),
+    "std": (0.001, 0.1),
+    "lr": (0.01, 0.1),
+    "decay": (0.1, 0.5),
+}
 FREE = {"places": (1, 30), "tau": (0.05, 1.0), "shake": (0.01, 1.0), "lr": (0.01, 0.3)}
-GLOBE = {"tau": (0.1, 1.0), "lr": (5e-3, 0.05), "cap": (0.02, 1.0)}
-GLOBE |= {"noise": (0.05, 0.5), "spread": (0.03, 0.3), "gap": (0.5, 2.0)}
+GLOBE = {
+    "tau": (0.1, 1.0),
+    "lr": (5e-3, 0.05),
+    "cap": (0.02, 1.0),
+    "noise": (0.05, 0.5),
+    "spread": (0.03, 0.3),
+    "gap": (0.5, 2.0),
+}
 ORBIT = ("z", "copies", "spread", "moved")
 GAINS = ("gain", "singular", "means", "style")
 AXES = ("z", "plane", "ratio")
