@@ -467,9 +467,14 @@ GLOBE = {
     "spread": (0.03, 0.3),
     "gap": (0.5, 2.0),
 }
+GLOBES = sphere.Config(n=100)
+PUSHES = {"tau": (0.05, 1.0)}
+LOSSES = ("z", "losses")
 ORBIT = ("z", "copies", "spread", "moved")
 GAINS = ("gain", "singular", "means", "style")
 AXES = ("z", "plane", "ratio")
+RINGED = ("table", "z", "loss")
+PUSHED = ("free", "spared", "alike", "gap")
 TWICE = ("sorted", "shuffled", "loss", "loss_shuffled", "even")
 EXPERIMENTS = {
     "network": Trained(separability.run, TWO, CLUSTERS, separate=5),
@@ -481,6 +486,13 @@ EXPERIMENTS = {
         separability.run, TWO.replace(start="ordinary"), CLUSTERS, separate=5
     ),
     "three classes": Trained(separability.run, TWO.replace(classes=3), CLUSTERS, separate=5),
+    "four classes": Trained(separability.run, TWO.replace(classes=4), CLUSTERS, separate=5),
+    "vanilla, three classes": Trained(
+        separability.run, TWO.replace(network=False, classes=3), CLUSTERS
+    ),
+    "vanilla, four classes": Trained(
+        separability.run, TWO.replace(network=False, classes=4), CLUSTERS
+    ),
     "partial gradient": Trained(
         separability.run, TWO.replace(gradient="partial"), CLUSTERS, separate=5
     ),
@@ -521,20 +533,37 @@ EXPERIMENTS = {
         (*AXES, "loss"),
         chaotic=20,
     ),
-    "overlap": Trained(overlap.run, overlap.Config(), RING, ("table", "z", "loss")),
-    "overlap, shuffled": Trained(
-        overlap.run, overlap.Config(start="shuffled"), RING, ("table", "z", "loss")
-    ),
+    "overlap": Trained(overlap.run, overlap.Config(), RING, RINGED),
+    "overlap, sorted": Trained(overlap.run, overlap.Config(start="sorted"), RING, RINGED),
+    "overlap, shuffled": Trained(overlap.run, overlap.Config(start="shuffled"), RING, RINGED),
     "free points": Trained(descent.run, descent.Config(), FREE, TWICE),
     "free points of the sphere": Trained(descent.run, descent.Config(dim=3), FREE, TWICE),
-    "who pushes": Trained(
-        pushes.run, pushes.Config(), {"tau": (0.05, 1.0)}, ("free", "spared", "alike", "gap")
-    ),
+    "who pushes": Trained(pushes.run, pushes.Config(), PUSHES, PUSHED),
+    "who pushes, five classes": Trained(pushes.run, pushes.Config(classes=5), PUSHES, PUSHED),
+    "who pushes, ten classes": Trained(pushes.run, pushes.Config(classes=10), PUSHES, PUSHED),
+    "who pushes, thirty classes": Trained(pushes.run, pushes.Config(classes=30), PUSHES, PUSHED),
     "seen once": Trained(why.run, why.Config(), COUNTS, AXES, chaotic=4),
     "seen four times": Trained(why.run, why.Config(m=4), COUNTS, AXES, chaotic=4),
+    "seen sixteen times": Trained(why.run, why.Config(m=16), COUNTS, AXES, chaotic=4),
+    "one crossed look": Trained(why.run, why.Config(looks="crossed"), COUNTS, AXES, chaotic=4),
+    "four crossed looks": Trained(
+        why.run, why.Config(m=4, looks="crossed"), COUNTS, AXES, chaotic=4
+    ),
     "crossed looks": Trained(why.run, why.Config(m=16, looks="crossed"), COUNTS, AXES, chaotic=4),
-    "circle": Trained(sphere.run, sphere.Config(n=100), GLOBE, ("z", "losses"), chaotic=20),
-    "sphere": Trained(sphere.run, sphere.Config(n=100, d=3), GLOBE, ("z", "losses"), chaotic=20),
+    "circle": Trained(sphere.run, GLOBES, GLOBE, LOSSES, chaotic=20),
+    "circle, two classes": Trained(
+        sphere.run, GLOBES.replace(classes=2), GLOBE, LOSSES, chaotic=20
+    ),
+    "circle, six classes": Trained(
+        sphere.run, GLOBES.replace(classes=6), GLOBE, LOSSES, chaotic=20
+    ),
+    "sphere": Trained(sphere.run, GLOBES.replace(d=3), GLOBE, LOSSES, chaotic=20),
+    "sphere, two classes": Trained(
+        sphere.run, GLOBES.replace(d=3, classes=2), GLOBE, LOSSES, chaotic=20
+    ),
+    "sphere, six classes": Trained(
+        sphere.run, GLOBES.replace(d=3, classes=6), GLOBE, LOSSES, chaotic=20
+    ),
 }
 
 
