@@ -106,9 +106,6 @@ def barriers(page, *rules) -> list[str]:
 
 def alone(made, folder: pathlib.Path) -> pathlib.Path:
     """A page in `folder` with nothing on it but a block, of which `made._repr_html_()` is the HTML."""
-    for kind in type(made).__mro__:
-        if "_first" in vars(kind):
-            kind._first = None  # the first block of a page brings style and script
     path = folder / f"{getattr(made, 'name', 'block')}.html"
     head = '<!doctype html><html lang="en"><meta charset="utf-8"><title>A block</title><main>'
     path.write_text(f"{head}<h1>A block</h1>{made._repr_html_()}</main>", encoding="utf-8")

@@ -159,14 +159,12 @@ def test_the_first_and_the_last_recorded_time_are_always_kept():
         assert max(np.diff(chosen), default=1) - min(np.diff(chosen), default=1) <= 1
 
 
-def test_script_and_style_come_once_a_process(still, monkeypatch):
-    monkeypatch.setattr(static.Player, "_first", None)
-    first, second = (explore(toy.run, toy.draw, BASE, a=[1], name=name) for name in "ab")
-    assert (
-        "window.clbookExplorer" in first._repr_html_()
-        and "window.clbookExplorer" in first._repr_html_()
-    )
-    assert "window.clbookExplorer" not in second._repr_html_()
+def test_each_explorer_brings_script_and_style(still):
+    """So cells may run again, and in any order."""
+    for name in "ab":
+        text = explore(toy.run, toy.draw, BASE, a=[1], name=name)._repr_html_()
+        for kind in ("style", "script"):
+            assert text.count(f'<{kind} data-file="player">') == 1
 
 
 # --- the browser ------------------------------------------------------------------------------------------------------
@@ -183,7 +181,6 @@ def address(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("CLBOOK_STATIC", "1")
         patch.setattr(static, "sweep", toy.swept)
-        patch.setattr(static.Player, "_first", None)
         players = [
             explore(toy.run, toy.draw, BASE, time="steps", frames=FRAMES, title="Arms", **GRID),
             explore(toy.run, toy.draw, BASE, time="steps", name="length", steps=[3, 30]),
@@ -467,9 +464,8 @@ def test_a_setting_chosen_at_the_beginning_plays(tab, tabs, address):
     wait_alt(still, expected(-1, 4.0))
 
 
-def test_what_is_not_reached_is_covered_and_has_no_name(tabs, still, tmp_path, monkeypatch):
+def test_what_is_not_reached_is_covered_and_has_no_name(tabs, still, tmp_path):
     """A curve ends at the time shown: in the picture, beside its name, and under the pointer."""
-    monkeypatch.setattr(static.Player, "_first", None)
 
     def figure(result, frame):
         fig, ((ax,),) = style.axes(1)
@@ -741,8 +737,7 @@ def test_controls_stay_in_sight_with_a_picture_that_is_higher_than_the_screen(ta
         page.context.close()
 
 
-def test_a_title_has_a_number_and_a_caption_stands_below(tabs, still, tmp_path, monkeypatch):
-    monkeypatch.setattr(static.Player, "_first", None)
+def test_a_title_has_a_number_and_a_caption_stands_below(tabs, still, tmp_path):
     players = [
         explore(toy.run, toy.draw, BASE, a=[1], title=title, caption=caption)
         for title, caption in (("Arms", ""), ("Arms again", "Dots: points. Or arms."))
@@ -828,8 +823,7 @@ def test_csv_holds_the_results_own_numbers(tab):
     np.testing.assert_allclose(cells[:, 2], (unit @ unit.T).ravel(), rtol=5e-5, atol=1e-7)
 
 
-def test_figures_with_bars_words_and_arrows_have_numbers_too(tabs, still, tmp_path, monkeypatch):
-    monkeypatch.setattr(static.Player, "_first", None)
+def test_figures_with_bars_words_and_arrows_have_numbers_too(tabs, still, tmp_path):
 
     def figure(result):
         fig, ((bars, across, arrows, empty),) = style.axes(4)
@@ -884,8 +878,7 @@ def test_figures_with_bars_words_and_arrows_have_numbers_too(tabs, still, tmp_pa
             )
 
 
-def test_a_name_is_no_formula_of_a_spreadsheet(tabs, still, tmp_path, monkeypatch):
-    monkeypatch.setattr(static.Player, "_first", None)
+def test_a_name_is_no_formula_of_a_spreadsheet(tabs, still, tmp_path):
 
     def figure(result):
         fig, ((ax,),) = style.axes()
@@ -1072,9 +1065,8 @@ def test_a_tap_on_a_phone_names_the_datum_and_stays(tabs, address):
     assert re.match(r"class \d: z_1 = \S+, z_2 = \S+$", readout.inner_text())
 
 
-def test_a_phone_shows_all_frames_on_one_scale(tabs, still, tmp_path, monkeypatch):
+def test_a_phone_shows_all_frames_on_one_scale(tabs, still, tmp_path):
     """A name beside a panel that gets longer as time goes on takes no room from the panel."""
-    monkeypatch.setattr(static.Player, "_first", None)
 
     def figure(result, frame):
         time = result.steps[frame]
@@ -1100,9 +1092,8 @@ def test_a_phone_shows_all_frames_on_one_scale(tabs, still, tmp_path, monkeypatc
     page.context.close()
 
 
-def test_on_a_phone_words_across_panels_do_not_tie_them(tabs, still, tmp_path, monkeypatch):
+def test_on_a_phone_words_across_panels_do_not_tie_them(tabs, still, tmp_path):
     """A title over two panels and a remark below both stand in parts of their own, and nothing is scrolled sideways."""
-    monkeypatch.setattr(static.Player, "_first", None)
 
     def figure(result):
         fig, ((left, right),) = style.axes(2)
@@ -1125,8 +1116,7 @@ def test_on_a_phone_words_across_panels_do_not_tie_them(tabs, still, tmp_path, m
     page.context.close()
 
 
-def test_the_name_of_a_datum_stays_inside_the_picture(tabs, still, tmp_path, monkeypatch):
-    monkeypatch.setattr(static.Player, "_first", None)
+def test_the_name_of_a_datum_stays_inside_the_picture(tabs, still, tmp_path):
 
     def figure(result):
         fig, ((ax,),) = style.axes(1)

@@ -37,6 +37,13 @@ def test_other_contents_get_another_name_and_the_same_ones_the_same(tmp_path):
     assert len(list((tmp_path / "_static").iterdir())) == 2
 
 
+def test_a_page_has_each_file_once(tmp_path):
+    block = '<style data-file="toy">p {}</style><script data-file="toy">a()</script><p>block</p>'
+    page = linked(tmp_path, block + block + '<script data-file="toy">b()</script>')
+    assert page.count("<link") == 1 and page.count("<script") == 2 and page.count("block") == 2
+    assert linked(tmp_path, block).count("<script") == 1, "another page has it too"
+
+
 def test_a_page_without_a_body_stays(tmp_path):
     context = {"title": "Search"}
     link_files(App(tmp_path), "search", "search.html", context, None)

@@ -1,5 +1,7 @@
 """The block that trains in the page, in Chromium, from a file: no kernel, no network."""
 
+import re
+
 import numpy as np
 import pytest
 import toy
@@ -196,41 +198,49 @@ def test_a_page_in_the_background_trains_to_its_end_which_stands_there_then(tabs
 ENDED = """window.ended = 0;
 const end = Worker.prototype.terminate;
 Worker.prototype.terminate = function () { window.ended += 1; end.call(this); };"""
+BLOCK = re.compile(r'<style data-file="inpage">.*</figure>', re.DOTALL)
+AGAIN = """async ([hidden, html]) => {
+    const output = document.querySelector("main"), cell = document.createElement("div");
+    output.hidden = hidden;
+    for (let frame = 0; frame < 2; frame++) await new Promise(requestAnimationFrame); // seen by what watches sizes
+    output.replaceChildren(cell);
+    output.hidden = false;
+    cell.innerHTML = html;
+    for (const old of cell.querySelectorAll("script:not([type])")) {
+        const script = document.createElement("script");
+        script.textContent = old.textContent;
+        old.replaceWith(script);
+    }
+}"""
 
 
-def test_a_block_that_a_notebook_takes_away_ends_its_worker_and_others_still_train(tabs, block):
-    """Where the first cell of a notebook runs again, what its block had brought for all is gone from the page."""
+@pytest.mark.parametrize("hidden", [False, True])
+def test_a_block_that_a_notebook_takes_away_ends_its_worker(tabs, block, hidden):
+    """Where its cell runs again, as JupyterLab does it: all of the output anew, each of its scripts run."""
     opened = tabs()
     page = opened.page
     page.add_init_script(ENDED)
     page.goto(block.as_uri())
     page.click("[data-do=train]")
     page.wait_for_function(DONE)
-    page.evaluate("""() => {
-        const first = document.querySelector("figure.clbook-here"), other = first.cloneNode(true);
-        delete other.dataset.ready;
-        for (const own of [".clbook-here-shared", "script[data-file]"]) other.querySelector(own).remove();
-        for (const name of [".clbook-knobs", ".clbook-more"]) other.querySelector(name).replaceChildren();
-        first.replaceWith(other);
-        clbookHere(other);
-    }""")
+    html = BLOCK.search(block.read_text(encoding="utf-8")).group()
+    page.wait_for_function("location.hash.includes('here')")
+    page.evaluate(AGAIN, [hidden, html])
     page.wait_for_function("window.ended === 1")
+    page.wait_for_function(DONE)  # the run of the address
     found = page.evaluate("window.clbook.explorers.here.run({eps: 0.17})")
     assert found["steps"][-1] == CONFIG.steps and opened.errors == []
+    assert page.evaluate("window.ended") == 1
     page.context.close()
 
 
-def test_the_first_block_shown_once_more_brings_its_script_again(monkeypatch):
-    """So a cell may run again; another block finds it there."""
-
-    def shown(name):
-        made = Here(name, "", "", figures.trajectories(separability.run(CONFIG)), {}, "")
-        return made._repr_html_()
-
-    monkeypatch.setattr(Here, "_first", None)
-    assert "clbook-here-shared" in shown("one")
-    assert "clbook-here-shared" not in shown("two")
-    assert "clbook-here-shared" in shown("one")
+def test_each_block_brings_its_script_and_style():
+    """So cells may run again, and in any order."""
+    picture = figures.trajectories(separability.run(CONFIG))
+    for name in ("one", "two"):
+        text = Here(name, "", "", picture, {}, "")._repr_html_()
+        for kind in ("style", "script"):
+            assert text.count(f'<{kind} data-file="inpage">') == 1
 
 
 def test_the_arrow_keys_move_a_slider_and_train(opened):
@@ -370,7 +380,6 @@ def test_blocks_of_both_kinds_share_the_address(tabs, block, tmp_path, monkeypat
     """What trains in the page and what was recorded: each is set by its part, and writes that part alone."""
     monkeypatch.setenv("CLBOOK_STATIC", "1")
     monkeypatch.setattr(static, "sweep", toy.swept)
-    monkeypatch.setattr(static.Player, "_first", None)
     player = explore(toy.run, toy.draw, toy.Config(n=40), name="still", a=[1, 4], steps=[3, 30])
     text = block.read_text(encoding="utf-8")
     path = tmp_path / "both.html"

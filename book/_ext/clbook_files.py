@@ -1,7 +1,7 @@
 """Sphinx extension of the book: what many pages have alike is a file beside them, which a browser loads once.
 
 What a reader plays with is whole by itself: its style sheet and its script stand in the HTML of its cell. Where they
-have a name, `<script data-file="player">`, the built page links to a file of that name in their place.
+have a name, `<script data-file="player">`, the built page links to a file of that name in the place of the first one.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ def file_name(tag: str, name: str, text: str) -> str:
 def link_files(app, pagename, templatename, context, doctree):
     """Write the named style sheets and scripts of a page as files, and let the page link to them."""
     folder = Path(app.outdir) / "_static"
+    here = set()  # the files that the page links to already
 
     def link(found: re.Match) -> str:
         tag, name, text = found.groups()
@@ -36,6 +37,9 @@ def link_files(app, pagename, templatename, context, doctree):
         if not file.exists():
             with written(file) as target:
                 target.write(text.encode())
+        if file in here:
+            return ""
+        here.add(file)
         return LINKS[tag].format(context["pathto"](f"_static/{file.name}", 1))
 
     if "body" in context:

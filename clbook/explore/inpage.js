@@ -1,7 +1,7 @@
 // The block that trains in the page: sliders, a worker that runs the traced step, and a canvas. No library, no request.
 window.clbookHere ??= (() => {
   const { write, join } = window.clbookAddress; // of address.js
-  const shared = document.currentScript.parentNode.querySelector(".clbook-here-shared").textContent; // of all workers
+  const shared = window.clbookShared; // what all workers begin with: stands before this script
   const reduced = matchMedia("(prefers-reduced-motion: reduce)");
   const INK = "#1b1f24", MUTED = "#5b6470", GRID = "#dde1e6", LETTERS = "12px DejaVu Sans, Verdana, sans-serif";
   const PINS = 3; // pictures beside each other, the running one included
@@ -223,6 +223,7 @@ window.clbookHere ??= (() => {
       steps: setup.steps, shape: setup.shapes.map((s) => s.start) };
     let now = structuredClone(start), worker = null, tried = false, current = null, pinned = [], waiting = [], training = false;
     // tried: whether a worker has been asked for; one that could not be had is not asked for again at rest.
+    const gone = new MutationObserver(() => { if (!figure.isConnected) leave(); }); // looks as long as there is a worker
     let number = 0; // which run the worker is asked for: an answer to an earlier one may still be on its way
 
     // The worker, whose text is what all blocks of the page share and this one's programs. It begins with a step that
@@ -238,11 +239,20 @@ window.clbookHere ??= (() => {
       worker.onmessage = hear;
       worker.onerror = ({ target }) => { if (target === worker) broken(); };
       worker.postMessage({ warm: shapeNumber() });
+      gone.observe(document, { childList: true, subtree: true });
       return worker;
     }
-    function broken() { // a browser without workers, or one that has given up
+    function end() {
       worker?.terminate();
       worker = null;
+      gone.disconnect();
+    }
+    function leave() { // a notebook has taken the figure away
+      if (training) actions.train(); // Stop
+      end();
+    }
+    function broken() { // a browser without workers, or one that has given up
+      end();
       coming = [];
       if (!current?.rows.length) current = null;
       halted();
@@ -519,12 +529,7 @@ window.clbookHere ??= (() => {
     const rest = () => idle(() => { if (figure.isConnected && !tried) work(); });
     if (document.readyState === "complete") rest();
     else addEventListener("load", rest);
-    new ResizeObserver(() => {
-      if (figure.isConnected) return paint();
-      if (training) actions.train(); // a notebook has taken the figure away: Stop
-      worker?.terminate();
-      worker = null;
-    }).observe(canvas.parentNode);
+    new ResizeObserver(paint).observe(canvas.parentNode);
     refresh();
     say("Press Train.");
 

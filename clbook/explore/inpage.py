@@ -161,7 +161,7 @@ def choice(config: Settings, name: str, values: Sequence) -> dict:
 
 @dataclasses.dataclass(eq=False, repr=False)
 class Here(Block):
-    """The block as HTML. The first one that a process shows brings the style sheet and the script with it.
+    """The block as HTML.
 
     Attributes:
         name, title, caption: as for `train_here`.
@@ -178,9 +178,12 @@ class Here(Block):
     code: str
 
     def _repr_html_(self) -> str:
-        shown = {"here": self, "still": self.picture.inline()}
-        if self.is_first():
-            shown["css"] = ["explore/inpage.css"]
-            shown["js"] = ["explore/address.js", "explore/inpage.js"]
-            shown["shared"] = shared_code() + file("explore/inpage.worker.js")
-        return filled("explore/inpage.html", self.setup, **shown)
+        return filled(
+            "explore/inpage.html",
+            self.setup,
+            css=["explore/inpage.css"],
+            js=["explore/address.js", "explore/inpage.js"],
+            here=self,
+            still=self.picture.inline(),
+            shared=shared_code() + file("explore/inpage.worker.js"),
+        )

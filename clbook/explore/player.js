@@ -417,6 +417,7 @@ window.clbookExplorer ??= (() => {
 
     // The script is there: the note about it goes, and controls can be used.
     part(".clbook-off").remove();
+    document.querySelector(".clbook-explorer .clbook-live").hidden = false; // said once in a page, below the first one
     knobs.forEach((each) => each.inputs.forEach((input) => {
       input.disabled = false;
       input.addEventListener("input", () => { if (each !== clock) return chosen(); stop(); touched(); });

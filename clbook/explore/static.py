@@ -190,20 +190,12 @@ def recorded(subject, known, times) -> Knob:
 
 
 class Block:
-    """What a page shows as HTML, under a name."""
-
-    _first = None
+    """What a page shows as HTML, under a name. Each brings its style sheet and script; a built page has them once."""
 
     name: str
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name}>"  # a notebook keeps it beside the HTML
-
-    def is_first(self) -> bool:
-        """Whether it brings script and style, as the first of its kind and all later ones of its name do."""
-        kind = type(self)
-        kind._first = kind._first or self.name
-        return kind._first == self.name
 
 
 def filled(template, setup, css=(), js=(), **shown) -> str:
@@ -223,7 +215,7 @@ def filled(template, setup, css=(), js=(), **shown) -> str:
 
 @dataclasses.dataclass(eq=False, repr=False)
 class Player(Block):
-    """The explorer as HTML. The first one that a process shows brings the style sheet and the script with it.
+    """The explorer as HTML.
 
     Attributes:
         name, title, caption: as for `explore`.
@@ -254,11 +246,16 @@ class Player(Block):
         # As sharp as a plain screen shows them: with a script, the frames take their place at once.
         stills = [picture.inline(96, 64) for picture in self.pictures]
         width = round(self.pictures[0].fig.get_figwidth() * 96)  # CSS pixels
-        shown = {"player": self, "knobs": self.knobs, "stills": stills, "width": width}
-        if self.is_first():
-            shown["css"] = ["explore/player.css"]
-            shown["js"] = ["explore/address.js", "explore/frames.js", "explore/player.js"]
-        return filled("explore/player.html", self.setup, **shown)
+        return filled(
+            "explore/player.html",
+            self.setup,
+            css=["explore/player.css"],
+            js=["explore/address.js", "explore/frames.js", "explore/player.js"],
+            player=self,
+            knobs=self.knobs,
+            stills=stills,
+            width=width,
+        )
 
 
 def said(value) -> str:

@@ -127,7 +127,7 @@ def frame():
 
 @dataclasses.dataclass(eq=False)
 class Wall:
-    """The wall as HTML. The first one that a process shows brings the style sheet and the script with it.
+    """The wall as HTML.
 
     Attributes:
         record: one of these records, or a `part` of it.
@@ -135,15 +135,12 @@ class Wall:
         whole: whether there are views, a map, and what is said of the classes that are confused.
     """
 
-    _first = None
-
     record: xarray.Dataset
     title: str
     caption: str = ""
     whole: bool = True
 
     def _repr_html_(self) -> str:
-        Wall._first = Wall._first or self
         picture = still(self.record)
         setup = json.dumps(self.setup()).replace("<", "\\u003c")  # it stands inside HTML
         sprite = base64.b64encode(self.record.sprite.values.tobytes())
@@ -155,9 +152,9 @@ class Wall:
             "photographs": self.record.sizes["photograph"],
             "setup": setup,
             "sprite": sprite.decode(),
+            "css": _file("wall.css"),
+            "js": _file("wall.js"),
         }
-        if Wall._first is self:
-            shown |= {"css": _file("wall.css"), "js": _file("wall.js")}
         if self.whole:
             shown["drawing"] = drawing.script().replace("</", "<\\/")
         return jinja2.Template(_file("wall.html"), autoescape=True).render(shown)
