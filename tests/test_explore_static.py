@@ -163,8 +163,8 @@ def test_each_explorer_brings_script_and_style(still):
     """So cells may run again, and in any order."""
     for name in "ab":
         text = explore(toy.run, toy.draw, BASE, a=[1], name=name)._repr_html_()
-        for kind in ("style", "script"):
-            assert text.count(f'<{kind} data-file="player">') == 1
+        for part in (".clbook-explorer [hidden] {", "window.clbookExplorer ??="):
+            assert text.count(part) == 1, part
 
 
 # --- the browser ------------------------------------------------------------------------------------------------------
@@ -755,6 +755,9 @@ def test_a_title_has_a_number_and_a_caption_stands_below(tabs, still, tmp_path):
     )
     assert page.locator(".clbook-caption").all_inner_texts() == ["Dots: points. Or arms."]
     assert page.locator("figure").nth(1).get_attribute("aria-label") == "Arms again"
+    assert page.locator(".clbook-note:visible").all_inner_texts() == [
+        "In JupyterLab every setting can be changed, and the experiment runs anew."
+    ]  # said once
 
 
 def test_axes_with_a_scale_of_their_own_keep_it_in_every_run(still):

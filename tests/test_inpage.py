@@ -234,13 +234,44 @@ def test_a_block_that_a_notebook_takes_away_ends_its_worker(tabs, block, hidden)
     page.context.close()
 
 
+def test_a_block_that_is_put_elsewhere_trains_on_and_one_that_is_put_back_again(tabs, block):
+    opened = tabs()
+    page = opened.page
+    page.add_init_script(ENDED)
+    page.goto(block.as_uri())
+    page.evaluate("""() => {
+        window.figure = document.querySelector("figure.clbook-here");
+        window.parent = figure.parentNode;
+        window.found = window.clbook.explorers.here.run({steps: 50000});
+    }""")
+    page.wait_for_function(
+        "document.querySelector('.clbook-status').textContent.includes('iteration 1')"
+    )
+    page.evaluate("document.body.append(figure)")
+    page.wait_for_timeout(100)
+    assert page.evaluate("window.ended") == 0 and page.inner_text("[data-do=train]") == "Stop"
+    page.evaluate("figure.remove()")
+    page.wait_for_function("window.ended === 1")
+    steps = page.evaluate("found.then(({ steps }) => steps)")
+    assert 0 < steps[-1] < 50000
+    page.evaluate("parent.append(figure)")
+    assert page.inner_text("[data-do=train]") == "Train"
+    found = page.evaluate("window.clbook.explorers.here.run({steps: 400})")
+    assert found["steps"][-1] == 400 and opened.errors == []
+    page.context.close()
+
+
 def test_each_block_brings_its_script_and_style():
     """So cells may run again, and in any order."""
     picture = figures.trajectories(separability.run(CONFIG))
     for name in ("one", "two"):
         text = Here(name, "", "", picture, {}, "")._repr_html_()
-        for kind in ("style", "script"):
-            assert text.count(f'<{kind} data-file="inpage">') == 1
+        for part in (
+            ".clbook-here { --clbook-line",
+            "window.clbookShared ??= ",
+            "window.clbookHere ??=",
+        ):
+            assert text.count(part) == 1, part
 
 
 def test_the_arrow_keys_move_a_slider_and_train(opened):
@@ -434,12 +465,6 @@ def test_without_a_script_a_picture_stands_there(tabs, block):
 # Other panels.
 
 
-def page_of(folder, made):
-    """A page with one block, which brings the script."""
-    Here._first = None
-    return alone(made, folder)
-
-
 def drawn(page):
     """How many colours the picture has beside white and grey."""
     return page.evaluate("""() => {
@@ -468,7 +493,7 @@ def test_bars_and_curves_and_a_whole_number(tabs, tmp_path):
     )
     opened = tabs()
     page = opened.page
-    page.goto(page_of(tmp_path, made).as_uri())
+    page.goto(alone(made, tmp_path).as_uri())
     found = page.evaluate("window.clbook.explorers.box.run({d_c: 3, tau: 0.7, seed: 2})")
     truth = content_style.run(config.replace(d_c=3, tau=0.7, seed=2))
     assert found["steps"] == truth.steps.tolist()
@@ -501,7 +526,7 @@ def test_points_on_the_sphere_with_their_curves(tabs, tmp_path, width):
     )
     opened = tabs(width=width)
     page = opened.page
-    page.goto(page_of(tmp_path, made).as_uri())
+    page.goto(alone(made, tmp_path).as_uri())
     page.click("[data-do=train]")
     page.wait_for_function(DONE)
     assert "separable" not in status(page)  # that is on request, and no page computes it
@@ -532,7 +557,7 @@ def test_the_sphere_turns_by_drag_and_by_keys(tabs, tmp_path):
     )
     opened = tabs()
     page = opened.page
-    page.goto(page_of(tmp_path, made).as_uri())
+    page.goto(alone(made, tmp_path).as_uri())
     page.click("[data-do=train]")
     page.wait_for_function(DONE)
     words, before = page.get_attribute("canvas", "aria-label"), picture_of(page)

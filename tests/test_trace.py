@@ -482,6 +482,9 @@ EXPERIMENTS = {
     "donut": Trained(separability.run, DONUT, TURNS, chaotic=5, separate=5),
     "donut with noise": Trained(separability.run, DONUT.replace(augmentation="noise"), TURNS),
     "vanilla donut": Trained(separability.run, DONUT.replace(network=False), TURNS),
+    "vanilla donut with noise": Trained(
+        separability.run, DONUT.replace(network=False, augmentation="noise"), TURNS
+    ),
     "ordinary start": Trained(
         separability.run, TWO.replace(start="ordinary"), CLUSTERS, separate=5
     ),
