@@ -129,7 +129,6 @@ def address(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("CLBOOK_STATIC", "1")
         patch.setattr(static, "sweep", toy.swept)
-        patch.setattr(static.Player, "_first", None)
         arms = explore(
             toy.run, toy.draw, toy.Config(n=20), time="steps", frames=4, name="arms", a=[1, 4]
         )
