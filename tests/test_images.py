@@ -62,6 +62,20 @@ def test_a_residual_network_starts_from_its_generator_alone():
         networks.ResNet(8, stem="tiny")
 
 
+@pytest.mark.parametrize("depth", [8, 50])
+def test_a_convolution_of_one_pixel_has_no_stride_and_sees_every_second_one(depth):
+    """With a stride and few channels its gradient writes beyond its array on some processors."""
+    made = networks.ResNet(depth, 4, generator=seeded())
+    for layer in made.modules():
+        if isinstance(layer, nn.Conv2d) and layer.kernel_size == (1, 1):
+            assert layer.stride == (1, 1)
+    (block, *_) = (b for b in made if isinstance(b, networks.Block) and b.stride == 2)
+    convolution, norm = block.shortcut
+    x = torch.randn(2, convolution.in_channels, 9, 8, generator=seeded())
+    shortcut = norm(nn.functional.conv2d(x, convolution.weight, stride=2))
+    assert torch.allclose(block(x), torch.relu(block.branch(x) + shortcut), atol=1e-5)
+
+
 def unchanged(n):
     """Numbers of views that change nothing."""
     drawn = torch.zeros(n, len(views.COLUMNS))
