@@ -380,6 +380,7 @@ def test_no_configs_give_no_results():
 def test_a_task_notes_how_far_its_runs_are(monkeypatch):
     """The bar of a sweep moves before a task has ended: its runs end together."""
     board = Board([2, 3])
+    assert board.path.stat().st_mode & 0o077 == 0, "nobody else's"
     monkeypatch.setattr(loop, "PROGRESS_EVERY", -1.0)
     ended = attempt(toy_program.run, GROUP[:3], (), False, (board.path, 1))
     assert len(ended) == 3 and board.runs() == 3

@@ -98,9 +98,12 @@ class Board:
 
     def __init__(self, sizes: list[int]):
         self.sizes = np.array(sizes, dtype=float)
-        self.path = Path(tempfile.gettempdir()) / f"clbook-{os.getpid()}-{next(_BOARDS)}"
+        self.path = Path()  # a folder, to which nothing can be noted
         with contextlib.suppress(OSError):
-            self.path.write_bytes(np.zeros(len(sizes)).tobytes())
+            handle, name = tempfile.mkstemp(prefix="clbook-")
+            self.path = Path(name)
+            with open(handle, "wb") as file:
+                file.write(np.zeros(len(sizes)).tobytes())
 
     def runs(self) -> float:
         """How many runs are done, parts of them counted."""
