@@ -56,6 +56,21 @@ def test_a_grid_has_its_settings_as_dimensions_in_the_order_given():
     assert found.growth.attrs["long_name"] == "factor of a step"
 
 
+@pytest.mark.parametrize(
+    ("seeds", "says"), [([0, 1, 1], "each once, and 1 is there twice"), ([], "at least one")]
+)
+def test_an_axis_that_is_no_axis_is_refused_before_anything_is_trained(seeds, says):
+    trained = []
+
+    def noted(config):
+        trained.append(config)
+        return run(config)
+
+    with pytest.raises(ValueError, match=rf"^seed = .* is not allowed: seed must be .*, {says}"):
+        sweep(noted, Config(), growth=(0.5, 2.0), seed=iter(seeds))
+    assert not trained
+
+
 def test_a_list_of_results_has_the_settings_that_vary_along_the_runs():
     configs = [Other(a=2.0), Other(a=3.0, widths=(8,)), Other(a=3.0)]
     found = dataset([result(c, [0, 1, 5], 4) for c in configs])
@@ -107,8 +122,6 @@ def test_what_cannot_be_labelled_is_refused_in_words():
     runs = [result(Other(a=a, shape=s), [0], 1) for a, s in ((1.0, "disc"), (2.0, "ring"))]
     with pytest.raises(ValueError, match=r"dims = \('a', 'shape'\) is not allowed"):
         dataset(runs, ("a", "shape"))
-    with pytest.raises(ValueError, match=r"dims = \('growth',\) is not allowed"):
-        sweep(run, Config(), growth=(1.0, 1.0))
     with pytest.raises(
         ValueError, match="dims = 'step point' is not allowed: z of these runs has 1"
     ):

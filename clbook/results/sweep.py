@@ -338,6 +338,14 @@ def _grid(base: Settings, axes: dict) -> list[Settings]:
             raise ValueError(
                 f"{name} = {values!r} is not allowed: {name} must be a list of values, an axis of the grid"
             )
+    axes = {name: list(values) for name, values in axes.items()}
+    for name, values in axes.items():
+        twice = [value for k, value in enumerate(values) if value in values[:k]]
+        if twice or not values:
+            wrong = f"each once, and {twice[0]!r} is there twice" if twice else "at least one"
+            raise ValueError(
+                f"{name} = {values!r} is not allowed: {name} must be a list of values, {wrong}"
+            )
     points = itertools.product(*axes.values())
     return [base.replace(**dict(zip(axes, point, strict=True))) for point in points]
 
