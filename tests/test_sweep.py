@@ -1,11 +1,13 @@
 """Sweeps: order, caching, and that neither an error nor a kill loses or damages a finished run."""
 
 import functools
+import itertools
 import os
 import pathlib
 import signal
 import subprocess
 import sys
+import tempfile
 import textwrap
 import threading
 import time
@@ -19,6 +21,7 @@ import toy_program
 from dask.distributed import Client, LocalCluster
 
 from clbook.experiments import alignment
+from clbook.results import sweep as sweeping
 from clbook.results.sweep import (
     Board,
     attempt,
@@ -179,6 +182,47 @@ def test_processes_are_used_without_asking(monkeypatch):
 
 def pid(config):
     return os.getpid()
+
+
+def somewhere(config, *, progress=None, device=None):
+    """A run whose Result says in which process it was made."""
+    return toy.run(config, progress=progress, device=str(os.getpid()))
+
+
+@pytest.mark.parametrize("patience", [np.inf, 0.0])
+def test_a_sweep_starts_processes_only_for_what_has_not_ended_here(cache, monkeypatch, patience):
+    if os.cpu_count() < 2:
+        pytest.skip("one core has nothing to run in parallel")
+    monkeypatch.delenv("LOKY_MAX_CPU_COUNT", raising=False)
+    monkeypatch.setattr(sweeping, "PATIENCE", patience)
+    told = []
+    configs = [toy.Config(a=float(a)) for a in range(1, 6)]
+    results = sweep(somewhere, configs, progress=lambda share, found: told.append(share))
+    assert told == pytest.approx([0.2, 0.4, 0.6, 0.8, 1.0])
+    assert [r.config for r in results] == configs and len(stored(cache)) == 5
+    assert not any(r.stopped for r in results)
+    here = [r.device == str(os.getpid()) for r in results]
+    assert here == [patience > 0] * 5
+    assert not [
+        path for path in pathlib.Path(tempfile.gettempdir()).glob(f"clbook-*{os.getpid()}*")
+    ]
+
+
+def test_runs_of_a_program_that_end_before_their_time_is_over_are_kept(monkeypatch):
+    """The others are left to be made anew, be they at work or not yet begun."""
+    clock = itertools.count()
+    monkeypatch.setattr(sweeping.time, "monotonic", lambda: next(clock))
+    monkeypatch.setattr(loop, "PROGRESS_EVERY", -1.0)
+    configs = [toy_program.Config(end=end, steps=1000) for end in (1, 2, 0)]
+    ended = attempt(toy_program.run, configs, (), False, until=50)
+    assert [one.config for one in ended] == configs[:2]
+    assert attempt(fails_in_time, [toy.Config()], (), False, until=50) == []
+
+
+def fails_in_time(config, *, progress):
+    while progress(0.0):
+        pass
+    raise ValueError("nothing to show yet")
 
 
 def test_a_process_that_has_worked_before_knows_the_shake(monkeypatch):

@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import functools
+import inspect
 import itertools
 import math
 import os
@@ -28,13 +29,14 @@ from tqdm.auto import tqdm
 from clbook.results import store
 from clbook.results.labelled import dataset
 from clbook.training.loop import default_device, grouped, training_of
-from clbook.training.settings import Settings, expect
+from clbook.training.settings import Outcome, Settings, expect
 
 WATCHED = (
     1.0  # seconds between two looks of a process at whether the one that started it is still there
 )
 MOVED = 0.5  # seconds between two moves of the bar
-_BOARDS = itertools.count()
+# Seconds that a sweep works in this process before it starts others: each of them imports torch first.
+PATIENCE = 3.0
 
 
 # Processes.
@@ -59,9 +61,14 @@ def _count(arguments: list, n_jobs: int | None) -> int:
     if len(arguments) < 2:
         return 1
     if n_jobs is None:
-        chosen = get_active_backend()[1]
-        n_jobs = -1 if chosen in (None, 1) else chosen
+        n_jobs = _configured() or -1
     return min(joblib.effective_n_jobs(n_jobs), len(arguments))
+
+
+def _configured() -> int | None:
+    """How many processes `joblib.parallel_config` asks for; None where it says nothing, which joblib takes for one."""
+    chosen = get_active_backend()[1]
+    return None if chosen in (None, 1) else chosen
 
 
 def _called(parent: int, shake: str, function: Callable, arguments: tuple):
@@ -168,10 +175,12 @@ def attempt(
     record: Sequence[str],
     compile: bool,
     noted: tuple[Path, int] | None = None,
+    until: float = math.inf,
 ) -> list:
     """An `Ended` for each run of one task. Each is stored as soon as it ends.
 
-    `noted`: the file of a `Board` and the number of this task in it.
+    `noted`: the file of a `Board` and the number of this task in it. `until`: when the runs are stopped, in seconds of
+    `time.monotonic`; those that have not ended by themselves are left out then.
 
     Where a whole program fails, by a setting of one run or for want of memory, its runs are halved and tried again:
     only what fails alone has failed.
@@ -183,28 +192,38 @@ def attempt(
             ended[outcome.config] = _stored(run, outcome.config, outcome)
 
     def progress(fraction, partial=None):
-        Board.note(*noted, fraction)
-        return True
+        if noted is not None:
+            Board.note(*noted, fraction)
+        return not late()
+
+    def late():
+        return time.monotonic() >= until
 
     try:
         if training is None:
             (config,) = configs
             more = {"record": record} if record else {}
-            return [_stored(run, config, run(config, **more))]
-        watched = None if noted is None else progress
+            if until < math.inf:
+                more["progress"] = progress
+            outcome = run(config, **more)
+            cut = late() and getattr(outcome, "stopped", False)
+            return [] if cut else [_stored(run, config, outcome)]
         outcomes = training.train(
-            configs, progress=watched, record=record, done=done, compile=compile
+            configs, progress=progress, record=record, done=done, compile=compile
         )
-        if noted is not None:
-            progress(1.0)
+        progress(1.0)
         for config, outcome in zip(configs, outcomes, strict=True):
-            ended.setdefault(config, Ended(config, outcome))
+            if not (late() and getattr(outcome, "stopped", False)):
+                ended.setdefault(config, Ended(config, outcome))
     except Exception as error:
+        if late():  # to be stopped may be an error: where the run fails of itself, it fails again
+            return list(ended.values())
         left = [config for config in configs if config not in ended]
         if len(left) > 1:
             half = len(left) // 2
-            first = attempt(run, left[:half], record, compile)
-            return [*ended.values(), *first, *attempt(run, left[half:], record, compile)]
+            first = attempt(run, left[:half], record, compile, until=until)
+            second = attempt(run, left[half:], record, compile, until=until)
+            return [*ended.values(), *first, *second]
         if not isinstance(error, ValueError):
             error.add_note(traceback.format_exc())  # of another process: else it would be lost
         ended[left[0]] = Ended(left[0], error)
@@ -260,12 +279,15 @@ def worked(jobs: Sequence[Callable], doing: str) -> list:
 
 
 @contextlib.contextmanager
-def moving(board: Board | None, total: int) -> Iterator[Callable]:
-    """A bar of `total` runs that moves by what the tasks note; none without a board. Gives `ended(runs)`."""
+def moving(board: Board | None, total: int, before: int = 0) -> Iterator[Callable]:
+    """A bar of `total` runs that moves by what the tasks note; none without a board. Gives `ended(runs)`.
+
+    `before`: how many of the runs had ended before those that the tasks make.
+    """
     if board is None:
         yield lambda runs: None
         return
-    whole = 0
+    whole = before
     look = "{desc}{percentage:3.0f}%|{bar}| {n:.1f} of {total_fmt} runs, {elapsed}"
 
     def ended(runs):
@@ -273,7 +295,7 @@ def moving(board: Board | None, total: int) -> Iterator[Callable]:
         whole += runs
 
     def move():
-        shown.n = max(whole, board.runs())
+        shown.n = max(whole, before + board.runs())
         shown.refresh()
 
     with tqdm(total=total, leave=False, bar_format=look) as shown, often(move):
@@ -298,6 +320,10 @@ def sweep(
     has. Which runs are stored, `store` says; those that are not are trained in this process. A bar shows how far
     the sweep is.
 
+    Runs begin in this process: what has not ended after `PATIENCE` seconds begins anew in parallel processes. These are
+    used at once where `n_jobs` or joblib asks for them, for `compile`, and for a function that takes no `progress`,
+    since nothing could stop it.
+
     Args:
         run: `run(config) -> Result`. Of a `loop.Training`, `run = Flow.run`, runs of one shape are one tensor program.
             A file that the run reads must be among `Settings.files` of its config.
@@ -305,7 +331,7 @@ def sweep(
             Config, the base of a grid, with `axes`.
         progress: `progress(fraction, results_so_far)`; returning False ends the sweep, which then has None for each run
             that has not finished.
-        n_jobs: processes, as in `parallel`. A reader with a cluster writes
+        n_jobs: processes, as in `parallel`; 1 keeps all runs in this process. A reader with a cluster writes
             `with joblib.parallel_config(backend="dask"):` around the call; a group of runs is then a task.
         compile: put each program through torch.compile.
         record: names of quantities that are recorded only when asked for.
@@ -370,11 +396,17 @@ def _runs_of(item: Settings | dict) -> list[Settings]:
     return list(item.values()) if isinstance(item, dict) else [item]
 
 
+def _stoppable(run: Callable) -> bool:
+    """Whether a run can be stopped once it has begun: it takes `progress`."""
+    return training_of(run) is not None or "progress" in inspect.signature(run).parameters
+
+
 class _Sweep:
     """One call of `sweep`: what is known of each of its runs.
 
     Attributes:
         found: {config: its Result, or None}. paths: {config: its file in the store, or None}.
+        missing: the configs of which the store has no result. left: those of them that have not ended yet, as keys.
         failed: {config: its error}. unsaved: why results could not be stored.
         record: the quantities asked for, and those that a stored result of fewer has.
     """
@@ -389,6 +421,7 @@ class _Sweep:
                 self.paths[config] = path
                 self.found[config], self.record = store.load(path, config, self.record)
         self.missing = [config for config, result in self.found.items() if result is None]
+        self.left = dict.fromkeys(self.missing)
 
     def listed(self) -> list:
         """The results as they were asked for."""
@@ -405,23 +438,41 @@ class _Sweep:
         # What this process has and another could not import, or would import as it stands now, runs here.
         here = None in self.paths.values() or default_device().type == "cuda"
         jobs = 1 if here else _count(self.missing, n_jobs)
-        parts = tasks(self.run, self.missing, jobs)
+        asked = n_jobs is not None or _configured() is not None or compile
+        try:
+            going = True
+            if jobs > 1 and not asked and _stoppable(self.run):
+                going = self.work(1, progress, compile, until=time.monotonic() + PATIENCE)
+            if not (going and self.work(jobs, progress, compile)):
+                return self.listed()
+        finally:
+            self.warn()
+        self.report()
+        return self.listed()
+
+    def work(self, jobs: int, progress, compile, until: float = math.inf) -> bool:
+        """Make what is left, in `jobs` processes, or until then; False where `progress` has ended the sweep."""
+        parts = tasks(self.run, list(self.left), jobs)
         # A page keeps what is written while it is built.
         quiet = len(self.missing) < 2 or os.environ.get("CLBOOK_STATIC") == "1"
         board = None if quiet else Board([len(part) for part in parts])
         todo = []
         for k, part in enumerate(parts):
             noted = None if board is None else (board.path, k)
-            todo.append((self.run, part, self.record, compile, noted))
+            todo.append((self.run, part, self.record, compile, noted, until))
         pool = parallel(attempt, todo, jobs)
+        before = len(self.missing) - len(self.left)
         try:
-            with moving(board, len(self.missing)) as ended_too:
+            with moving(board, len(self.missing), before) as ended_too:
                 for part in pool:
                     for ended in part:
                         self.take(ended)
                     ended_too(len(part))
-                    if progress is not None and progress(self.share(), self.listed()) is False:
-                        return self.listed()
+                    told = part and progress is not None
+                    if told and progress(self.share(), self.listed()) is False:
+                        return False
+                    if time.monotonic() >= until:
+                        break
         except TerminatedWorkerError as error:
             error.add_note(self.at_work(parts, jobs))
             raise
@@ -429,13 +480,12 @@ class _Sweep:
             pool.close()
             if board is not None:
                 board.remove()
-            self.warn()
-        self.report()
-        return self.listed()
+        return True
 
     def take(self, ended: Ended) -> None:
         """Take in what became of a run."""
         config, outcome, path = ended.config, ended.outcome, self.paths[ended.config]
+        del self.left[config]
         if isinstance(outcome, Exception):
             self.failed[config] = outcome
             return
