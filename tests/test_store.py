@@ -379,12 +379,25 @@ def of_another_config(path):
     joblib.dump((toy.Config(a=2.0), toy.run(toy.Config(a=2.0))), path)
 
 
+def of_another_kind(path):
+    joblib.dump((toy.Config(), {"z": 1.0}), path)
+
+
 def of_a_class_that_is_gone(path):
     path.write_bytes(pickle.dumps(Reader()).replace(b"Reader", b"Radeer"))
 
 
 @pytest.mark.parametrize(
-    "spoil", [damaged, empty, garbage, foreign, of_another_config, of_a_class_that_is_gone]
+    "spoil",
+    [
+        damaged,
+        empty,
+        garbage,
+        foreign,
+        of_another_config,
+        of_another_kind,
+        of_a_class_that_is_gone,
+    ],
 )
 def test_a_file_that_is_no_result_counts_as_missing_and_is_named(cache, spoil):
     first, second = sweep(toy.run, [toy.Config(), toy.Config(a=3.0)], n_jobs=1)

@@ -2,7 +2,8 @@
 
 A result is found again only by the same settings, the same code, data files, versions and kind of device. A run that
 cannot be told apart so is not stored: one that is defined in a notebook or a script, a lambda, a method of an object.
-Nor is a run whose code has been edited since this process began, because the process may have imported the old code.
+Nor is a run whose code has been edited since this process began, because the process may have imported the old code,
+nor what a run returns that is no `Outcome`.
 
 The files are pickles, and a pickle runs whatever code its author has put into it: the folder must be the reader's own,
 not one that others can write to.
@@ -129,6 +130,8 @@ def _read(file: Path, config: Settings) -> Outcome | None:
     try:
         whose, result = joblib.load(file)
         wrong = "" if whose == config else f"it holds another run, of {whose}"
+        if not isinstance(result, Outcome):
+            wrong = f"it holds a {type(result).__name__}, which is no Outcome"
     except Exception as error:  # a pickle can fail in any way
         wrong = f"{type(error).__name__} {error}"
     if wrong:

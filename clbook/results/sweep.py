@@ -231,8 +231,8 @@ def attempt(
 
 
 def _stored(run: Callable, config: Settings, outcome) -> Ended:
-    """What has ended, once it is stored; what was stopped before its end is not."""
-    if getattr(outcome, "stopped", False):
+    """What has ended, once it is stored; what was stopped before its end is not, nor what is no Outcome."""
+    if not isinstance(outcome, Outcome) or outcome.stopped:
         return Ended(config, outcome)
     path = store.path_of(run, config)
     return Ended(config, outcome, path, store.save(path, config, outcome))
