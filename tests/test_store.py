@@ -1,6 +1,7 @@
 """The store never serves the numbers of other code or data, and never costs a result."""
 
 import dataclasses
+import importlib.metadata
 import importlib.util
 import json
 import os
@@ -15,6 +16,7 @@ import time
 
 import joblib
 import pytest
+import torch
 import toy
 from joblib.externals.loky import get_reusable_executor
 
@@ -344,6 +346,37 @@ def test_shaken_runs_are_kept_apart(monkeypatch):
     plain = store.path_of(toy.run, toy.Config())
     monkeypatch.setenv("CLBOOK_SHAKE", "1e-6")
     assert store.path_of(toy.run, toy.Config()) != plain
+
+
+def test_runs_of_another_default_dtype_are_kept_apart():
+    plain = store.path_of(toy.run, toy.Config())
+    torch.set_default_dtype(torch.float64)
+    try:
+        assert store.path_of(toy.run, toy.Config()) != plain
+    finally:
+        torch.set_default_dtype(torch.float32)
+
+
+@pytest.mark.parametrize("package", ["torch", "numpy", "kornia", "scipy", "scikit-learn", "pillow"])
+def test_runs_of_other_versions_of_what_computes_are_kept_apart(monkeypatch, package):
+    """Also of one that was not installed then."""
+    version = importlib.metadata.version
+
+    def others(change):
+        def of(name):
+            return change(name) if name == package else version(name)
+
+        monkeypatch.setattr(importlib.metadata, "version", of)
+        fingerprint.versions.cache_clear()
+        return store.path_of(toy.run, toy.Config())
+
+    def missing(name):
+        raise importlib.metadata.PackageNotFoundError(name)
+
+    found = [others(change) for change in (version, lambda name: "0.0.1", missing)]
+    monkeypatch.undo()
+    fingerprint.versions.cache_clear()
+    assert len(set(found)) == 3
 
 
 def test_settings_of_another_class_are_another_run():

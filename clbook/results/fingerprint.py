@@ -3,7 +3,7 @@
 It is the code that runs: the syntax trees of all modules that a run uses. Comments, docstrings and layout are no part
 of a syntax tree, so an edit of them changes nothing. Imports are followed through all packages that are no part of
 Python and are not installed, the reader's own among them, and through `clbook` wherever it lies. Installed packages
-count by their version where they compute: torch and NumPy.
+count by their version where they compute: those of `COMPUTING`.
 
 What imports do not show is not seen: a module that is loaded by a name put together at run time, a value that other
 code sets in a module, a file that a run reads and `Settings.files` does not name.
@@ -27,6 +27,7 @@ import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+COMPUTING = ("torch", "numpy", "kornia", "scipy", "scikit-learn", "pillow")  # what makes results
 INSTALLED = ("site-packages", "dist-packages")  # folders of what pip and Debian install
 STANDARD = Path(sysconfig.get_path("stdlib"))
 DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
@@ -221,5 +222,11 @@ def fingerprint(run: Callable, kind: type) -> str:
 
 @functools.cache
 def versions() -> dict[str, str]:
-    """{package: version} of what computes."""
-    return {name: importlib.metadata.version(name) for name in ("torch", "numpy")}
+    """{package: version} of what computes; "missing" where it is not installed."""
+    found = {}
+    for name in COMPUTING:
+        try:
+            found[name] = importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            found[name] = "missing"
+    return found

@@ -80,13 +80,17 @@ def _warn_of(edited: tuple[Path, ...]) -> None:
 
 
 def _key(run: Callable, config: Settings, device) -> str:
-    """Hash of all that the result of a run depends on: its code, versions, device, settings and data files."""
+    """Hash of all that the result of a run depends on.
+
+    That is its code, the versions of what computes, the device, torch's default dtype, settings and data files.
+    """
     kind = type(config)
     cuda = device.type == "cuda"
     text = [
         fingerprint.fingerprint(run, kind),
         fingerprint.versions(),
         torch.cuda.get_device_name(device) if cuda else device.type,
+        str(torch.get_default_dtype()),
         os.environ.get("CLBOOK_SHAKE", ""),
         [(name, getattr(config, name)) for name in fields(kind)],
     ]
