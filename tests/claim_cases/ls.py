@@ -20,7 +20,7 @@ def runs(*at, **fields):
 def embedded(width):
     """Runs in the plane that separate at once; their points lie on a cross, or on a line (width 0)."""
     z = np.array([[1.0, 0], [-1, 0], [0, width], [0, -width]])
-    return {"several": {"one": runs(*[0.5] * 5, z=z[None], steps=np.array([1]), config=Run(d=2))}}
+    return {"several": {"one": runs(*[0] * 5, z=z[None], steps=np.array([0]), config=Run(d=2))}}
 
 
 def sharpened(*scatters):

@@ -197,7 +197,7 @@ def lost_again(followed):
 
 def least_spread(run) -> float:
     """The smallest singular value of the embedding where a run separates, over the largest; 0 where it does not."""
-    if not run.separable_at:
+    if run.separable_at is None:
         return 0.0
     z = run.z[np.searchsorted(run.steps, run.separable_at)]
     largest, *_, smallest = np.linalg.svd(z - z.mean(0), compute_uv=False)
