@@ -55,10 +55,14 @@ def cases():
         (Every([0.1, 9.0, 9.0, 9.0, 9.0]), "holds"),
         (Every([-0.1, 9.0, 9.0, 9.0, 9.0]), "fails"),
         (Every([0.0, 9.0, 9.0, 9.0, 9.0]), "undecided"),
+        # No run at all.
+        ([], "undecided"),
+        (Every([]), "undecided"),
     ],
 )
 def test_a_number_the_mean_or_every_run_decides(condition, verdict):
-    assert judge(condition)[0] == verdict
+    found, *numbers = judge(condition)
+    assert found == verdict and json.dumps(numbers, allow_nan=False)
 
 
 def test_more_seeds_can_decide_what_few_leave_open():

@@ -153,7 +153,7 @@ def judge(condition, least: int = 5) -> tuple[str, float, tuple[float, float] | 
 
     Returns:
         "holds", "fails" or "undecided"; the margin that decides; the interval from which it does, None where a margin
-        is no number.
+        is no number. No margins at all leave it undecided.
     """
     each = isinstance(condition, Every)
     margins = np.asarray(condition.margins if each else condition)
@@ -161,7 +161,7 @@ def judge(condition, least: int = 5) -> tuple[str, float, tuple[float, float] | 
         each = each or margins.ndim > 0
         margins = 2 * margins - 1
     margins = margins.astype(float)
-    if not np.isfinite(margins).all():
+    if margins.size == 0 or not np.isfinite(margins).all():
         return "undecided", 0.0, None
     if margins.ndim == 0:
         margin = low = high = float(margins)
