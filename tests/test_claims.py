@@ -259,3 +259,19 @@ def test_the_command_line_judges_an_item(capsys, monkeypatch):
     assert command_line.main() == 0
     said = capsys.readouterr().out
     assert re.match(r"identity +ls-any-scale\n", said) and "bar: no change" in said
+
+
+def test_what_judges_with_shaken_starts_may_fail_and_may_know_more_claims(monkeypatch):
+    rows = [{"id": id, "verdict": "fails"} for id in ("ls-any-scale", "ls-new")]
+    outputs = iter([json.dumps(rows).encode(), b""])
+
+    def ran(*command, **how):
+        return types.SimpleNamespace(stdout=next(outputs), returncode=1)
+
+    monkeypatch.setattr(command_line.subprocess, "run", ran)
+    assert command_line.changed(["ls"], "1e-6", "1") == [
+        "ls-any-scale: identity -> fails",
+        "ls-new: not in the list -> fails",
+    ]
+    with pytest.raises(RuntimeError, match="clbook.papers ls --json - ended with 1: its message"):
+        command_line.changed(["ls"], "1e-6", "1")

@@ -20,17 +20,26 @@ from clbook.papers.judging import NAMES, committed, paper, write
 
 
 def changed(names: list[str], shake: str, threads: str) -> list[str]:
-    """The verdicts that differ from the committed list with starts shaken by `shake`, on so many threads."""
+    """The verdicts that differ from the committed list with starts shaken by `shake`, on so many threads.
+
+    Raises:
+        RuntimeError: the process that judges them ended without any.
+    """
     # A cache of its own, so that no run of another number of threads is taken.
     cache = str(cache_folder() / f"threads-{threads}")
     env = {"CLBOOK_SHAKE": shake, "OMP_NUM_THREADS": threads, "CLBOOK_CACHE": cache}
     command = [sys.executable, "-m", "clbook.papers", *names, "--json", "-"]
     run = subprocess.run(command, env=os.environ | env, stdout=subprocess.PIPE, check=False)
+    if not run.stdout:  # it returns 1 where a verdict has changed, too
+        raise RuntimeError(
+            f"{' '.join(command)} ended with {run.returncode}: its message stands above"
+        )
     known = committed()
     lines = []
     for row in json.loads(run.stdout):
-        if row["verdict"] != known[row["id"]]:
-            lines.append(f"{row['id']}: {known[row['id']]} -> {row['verdict']}")
+        before = known.get(row["id"], "not in the list")
+        if row["verdict"] != before:
+            lines.append(f"{row['id']}: {before} -> {row['verdict']}")
     return lines
 
 
