@@ -14,6 +14,8 @@ from threadpoolctl import threadpool_limits
 from toy_program import Config, run
 
 from clbook import sweep
+from clbook.papers.cs import recipes as cs_recipes
+from clbook.papers.va import recipes as va_recipes
 from clbook.results import records, store
 from clbook.results.labelled import padded
 from clbook.results.records import Recipe, fields
@@ -49,6 +51,13 @@ def recipe(configs=TOY, **more):
         dims=("variant",),
         **more,
     )
+
+
+def test_two_recipes_of_one_name_are_refused(monkeypatch):
+    name = min(cs_recipes.RECIPES)
+    monkeypatch.setitem(va_recipes.RECIPES, name, recipe())
+    with pytest.raises(ValueError, match=rf"va.recipes = {name} is not allowed: another file has"):
+        records.recipes()
 
 
 @pytest.fixture

@@ -193,11 +193,21 @@ def summary(record: xarray.Dataset) -> str:
 
 
 def recipes() -> dict[str, Recipe | Computed]:
-    """All recipes: the dictionaries `RECIPES` in the files `recipes.py` of experiments and papers."""
+    """All recipes: the dictionaries `RECIPES` in the files `recipes.py` of experiments and papers.
+
+    Raises:
+        ValueError: two of these files have a recipe of one name.
+    """
     found = {}
     for path in sorted(PACKAGE.glob("*/*/recipes.py")):
         *_, folder, room = path.parent.parts
-        found |= importlib.import_module(f"clbook.{folder}.{room}.recipes").RECIPES
+        own = importlib.import_module(f"clbook.{folder}.{room}.recipes").RECIPES
+        if twice := found.keys() & own.keys():
+            raise ValueError(
+                f"RECIPES of clbook.{folder}.{room}.recipes = {', '.join(sorted(twice))} is not allowed: "
+                "another file has a recipe of that name"
+            )
+        found |= own
     return found
 
 
