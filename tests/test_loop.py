@@ -4,6 +4,7 @@ import dataclasses
 import itertools
 import pickle
 import threading
+import typing
 
 import numpy as np
 import pytest
@@ -135,6 +136,28 @@ def test_a_result_may_say_itself_how_it_is_shown():
 
     assert repr(Own(toy.Config(), 0.0, "cpu", False)) == "in my own words"
     assert repr(toy.run(toy.Config())).startswith("Result of Config(), ")
+
+
+class Pair(typing.NamedTuple):
+    rate: object
+    memory: object
+
+
+def test_what_a_state_holds_is_kept_in_step_with_its_runs():
+    """A tuple with names is one of what it holds; an array of NumPy's would stay as long as it was."""
+    held = loop.State(pair=Pair(torch.arange(3.0), [torch.ones(3, 2)]))
+    kept = held.keep(torch.tensor([True, False, True])).pair
+    assert kept.rate.tolist() == [0.0, 2.0] and kept.memory[0].shape == (2, 2)
+
+    class Beside(toy.Doubling):
+        def setup(self):
+            super().setup()
+            self.state.beside = {"numbers": np.zeros(len(self.configs))}
+
+    with pytest.raises(
+        ValueError, match="^state.beside = a NumPy array is not allowed: it must be"
+    ):
+        Beside([toy.Config()])
 
 
 def test_what_nobody_asked_for_is_not_recorded_and_says_how_to_ask():

@@ -72,14 +72,16 @@ def recorded_times(steps: int, every: int = 0, ratio: float = 1.12) -> list[int]
     return sorted(times)
 
 
-def mapped(value, change: Callable):
-    """`value` with `change` applied to each tensor in it, through lists, tuples and dicts."""
-    if isinstance(value, torch.Tensor):
+def mapped(value, change: Callable, kind: type = torch.Tensor):
+    """`value` with `change` applied to each tensor in it, or other `kind`, through lists, tuples and dicts."""
+    if isinstance(value, kind):
         return change(value)
     if isinstance(value, (list, tuple)):
-        return type(value)(mapped(v, change) for v in value)
+        items = [mapped(v, change, kind) for v in value]
+        named = hasattr(value, "_fields")  # a NamedTuple takes its fields one by one
+        return type(value)(*items) if named else type(value)(items)
     if isinstance(value, dict):
-        return {k: mapped(v, change) for k, v in value.items()}
+        return {k: mapped(v, change, kind) for k, v in value.items()}
     return value
 
 
@@ -325,6 +327,11 @@ class Training:
         """Each tensor is part of the state, with R as its leading axis, or of what is shared."""
         count = len(self.configs)
         for name, value in vars(self.state).items():
+            if tensors(value, np.ndarray):
+                raise ValueError(
+                    f"state.{name} = a NumPy array is not allowed: it must be a tensor, since only tensors are kept "
+                    "in step with the runs when some of them end"
+                )
             for tensor in tensors(value):
                 if tensor.shape[:1] != (count,):
                     raise ValueError(
@@ -361,10 +368,10 @@ class Training:
         return self.state.replace(weights=weights)
 
 
-def tensors(value) -> list[torch.Tensor]:
-    """The tensors in `value`, through lists, tuples and dicts."""
+def tensors(value, kind: type = torch.Tensor) -> list:
+    """The tensors in `value`, or what is of another `kind`, through lists, tuples and dicts."""
     found = []
-    mapped(value, found.append)
+    mapped(value, found.append, kind)
     return found
 
 
