@@ -30,12 +30,17 @@ PARTS = (
     "augment",
     "data",
     "diagnose",
+    "experiments",
+    "explore",
     "kernels",
     "latents",
     "losses",
     "metrics",
     "models",
+    "results",
+    "style",
     "theory",
+    "training",
     "transformer",
 )
 
