@@ -16,6 +16,7 @@ from collections.abc import Sequence
 import numpy as np
 import torch
 from torch import Tensor
+from torch.autograd import forward_ad
 
 WIDE = (torch.float32, torch.float64)
 FLOATS = (*WIDE, torch.float16, torch.bfloat16)
@@ -187,10 +188,10 @@ def reals(name: str, values) -> np.ndarray:
 
 
 def traced() -> bool:
-    """Whether torch.compile traces this call, or vmap or another transform of torch.func runs it."""
+    """Whether torch.compile traces this call, or forward mode or a transform of torch.func, such as vmap, runs it."""
     if torch.compiler.is_compiling():
         return True
-    return torch._C._are_functorch_transforms_active()
+    return torch._C._are_functorch_transforms_active() or forward_ad._current_level >= 0
 
 
 def require(fine: bool, name: str, value, allowed: str) -> None:

@@ -9,8 +9,8 @@ learners, CS = content and style.
 - Leading axes are runs: points (..., n, d) give losses (...).
 - tau is a number, or a tensor that broadcasts against (..., n, d), such as (R, 1, 1), and may need
   a gradient. labels and ids are (n,) or (..., n).
-- Losses are differentiable twice. They work under autocast, torch.compile and torch.vmap. Points of
-  16 bits are taken to float32, and so is the loss.
+- Losses are differentiable twice, and in forward mode. They work under autocast, torch.compile and
+  torch.vmap. Points of 16 bits are taken to float32, and so is the loss.
 - A wrong type, shape or number is a ValueError that names the argument. Values of tensors are not
   read: a NaN or a zero row without a direction makes the loss NaN. With the environment variable
   CLBOOK_CHECK=1 they are read, and such values are a ValueError too.

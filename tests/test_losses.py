@@ -167,6 +167,14 @@ def test_first_and_second_derivatives_are_consistent(name):
         assert check(lambda *z: fast(z, 4, 0.5), tensors)
 
 
+@pytest.mark.parametrize("name", [*CASES, *UNTEMPERED])
+def test_forward_mode_gives_the_derivatives_too(name):
+    fast, _, inputs = (CASES | UNTEMPERED)[name]
+    tensors = [normal(4, 6, seed=s).requires_grad_() for s in range(inputs)]
+    modes = {"check_forward_ad": True, "check_backward_ad": False}
+    assert torch.autograd.gradcheck(lambda *z: fast(z, 4, 0.5), tensors, **modes)
+
+
 def ways(name):
     """The calls of a loss: {how: arguments(z1, z2, labels, tau) -> (args, kwargs)}."""
     if name == "infonce":
