@@ -275,14 +275,14 @@ def temperature(given, z: Tensor, width: int = 1) -> float | Tensor:
         width: 1, or d where each dimension may have its own temperature.
     """
     if isinstance(given, NUMBERS):
-        if SMALLEST < given < math.inf:
+        if not isinstance(given, bool) and SMALLEST < given < math.inf:
             return float(given)
         allowed = f"a finite number > 0, and > {SMALLEST} for 1 / tau in float32"
         raise refused("tau", given, allowed)
     tau = tensor("tau", given, z.device)
     shape = (*z.shape[:-2], 1, width)
     # From the last axis on, each size is 1 or that of the points. There may be more axes.
-    fine = True
+    fine = tau.dtype != torch.bool
     for size, most in zip(reversed(tau.shape), reversed(shape), strict=False):
         fine = fine and size in (1, most)
     require(fine, "tau", given, f"a finite number > 0, or such that broadcast against {shape}")

@@ -686,7 +686,7 @@ SECOND = {
 }
 
 
-@pytest.mark.parametrize("tau", [0, -1.0, math.nan, math.inf, 1e-40])
+@pytest.mark.parametrize("tau", [0, -1.0, math.nan, math.inf, 1e-40, True, torch.tensor(True)])
 @pytest.mark.parametrize(
     "name", ["nt_xent", "cl", "dcl", "nscl", "supcon", "nt_xent_mean", "simplified", "infonce"]
 )
