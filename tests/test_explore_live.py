@@ -413,6 +413,16 @@ def test_the_cell_returns_at_once_and_rerunning_it_closes_the_panel_it_made(fron
     assert front.printed.strip() == "[]"
 
 
+def test_rerunning_a_cell_leaves_nothing_of_the_panels_before_it(front):
+    front.execute("import gc, weakref; seen = []")
+    for number in range(3):
+        front.execute(
+            f"p = show(steps={3 + number}); p.wait(); seen += map(weakref.ref, (p, p.result))"
+        )
+    front.execute("gc.collect(); print([each() is not None for each in seen])")
+    assert front.printed.strip() == str([False] * 4 + [True] * 2)
+
+
 def test_the_kernel_ends_cleanly_with_a_run_in_flight():
     with kernel() as front:
         p = show(front, "steps=1000, delay=0.02")

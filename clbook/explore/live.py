@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import atexit
 import dataclasses
-import gc
 import html
 import logging
 import math
@@ -71,9 +70,6 @@ def panel(
         if cell is not None and old.cell == cell and old.execution != execution:
             old.close()
     _heed_interrupts()
-    if not _panels:
-        # What a chapter has loaded stays: looking through it for garbage takes as long as a picture.
-        gc.freeze()
     shown = Panel(subject, base_config, axes, name, title, caption, cells)
     shown.cell, shown.execution = cell, execution
     shown.drawn.wait(PATIENCE)
