@@ -14,7 +14,17 @@ import torch
 
 from clbook.trace.graph import Graph
 from clbook.trace.loops import ARRAY, REDUCTIONS, Kernel, Nest
-from clbook.trace.values import Constant, Leaf, Operation, Value, empty, leaves, number, places
+from clbook.trace.values import (
+    Constant,
+    Leaf,
+    Operation,
+    Value,
+    empty,
+    leaves,
+    number,
+    places,
+    single,
+)
 
 aten = torch.ops.aten
 
@@ -69,6 +79,9 @@ POWERS = {
     3: "{0}*{0}*{0}",
 }
 ROUNDED = {"floor": "Math.floor({0}/{1})", "trunc": "Math.trunc({0}/{1})"}
+# Operations whose result jumps: they see each number as torch keeps it, in single precision, and not as JavaScript has
+# computed it, in double. Else `x + b === m`, m being the largest x + b in an array of single precision, is never true.
+JUMPS = {"ge", "gt", "le", "lt", "eq", "ne", "remainder", "fmod", "floor"}
 VIEWS = {
     "view",
     "_unsafe_view",
@@ -183,6 +196,23 @@ class Writer:
         total = cost + sum(value.cost for value in values)
         return Operation(template, values, tuple(shape), dtype, total)
 
+    def kept(self, args: list) -> list:
+        """The arguments of an operation of JUMPS: in single precision, where torch has them so."""
+        given = [empty(a.shape, a.dtype) if isinstance(a, Value) else a for a in args]
+        kind = torch.result_type(given[0], given[-1])
+        found = []
+        for value in args:
+            if torch.float32 not in (kind, getattr(value, "dtype", kind)):
+                pass  # of double precision, or whole
+            elif isinstance(value, Constant):
+                value = self.literal(single(value.text), value.shape)
+            elif not isinstance(value, Value):
+                value = single(value)
+            elif value.dtype == torch.float64 or isinstance(value, Operation):
+                value = self.operation("Math.fround({0})", [value], value.shape, torch.float32, 0)
+            found.append(value)
+        return found
+
     def expanded(self, value: Value, shape) -> Value:
         """The value at every place of a larger shape."""
         shape = tuple(shape)
@@ -253,8 +283,10 @@ class Writer:
         whole = not result.is_floating_point() and value.dtype.is_floating_point
         if result.dtype == torch.bool:
             template = "+!!{0}"
+        elif whole:
+            template, (value,) = "Math.trunc({0})", self.kept([value])
         else:
-            template = "Math.trunc({0})" if whole else "+{0}"
+            template = "+{0}"
         return self.operation(template, [value], result.shape, result.dtype, 0)
 
     def view(self, node, value: Value):
@@ -279,6 +311,8 @@ class Writer:
         if name in COSTLY:
             return self.operation(COSTLY[name], args, shape, dtype, EXPENSIVE)
         template = CHEAP[name]
+        if name in JUMPS or node.kwargs.get("rounding_mode"):
+            args = self.kept(args)
         if name in ("add", "sub"):
             factor = node.kwargs.get("alpha", args[2] if len(args) > 2 else 1)
             if factor != 1:
@@ -324,6 +358,8 @@ class Writer:
         if count == 1:
             shape = tuple(result.shape)
             return self.write(self.viewed(value, lambda x: x.reshape(shape), shape), target)
+        if name == "argmax":
+            (value,) = self.kept([value])
         divide = count if name == "mean" else 1
         return self.write(value, target, reduced=axes, how=name, divide=divide)
 

@@ -79,6 +79,11 @@ def number(x) -> str:
     return repr(x).removesuffix(".0")
 
 
+def single(x) -> float:
+    """A number, or its text in JavaScript, as single precision keeps it."""
+    return torch.tensor(float(x), dtype=torch.float32).item()
+
+
 def places(shape, strides, offset: int) -> Leaf:
     """The whole numbers offset + sum of index times stride."""
     reach = offset + 1
