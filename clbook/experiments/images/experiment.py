@@ -444,8 +444,8 @@ def run(
         config: the settings. progress: `progress(fraction, partial)` some times a second, and with a partial Result
             after each readout, else with None; returning False stops the run, which returns what it has.
         device: None takes the GPU where there is one.
-        checkpoint: a file that is written after every epoch, and taken up where it exists: on the CPU a run that was
-            broken off goes on to the same bits.
+        checkpoint: a file that is written after every epoch, and taken up where it exists: a run that was broken off
+            goes on to the same numbers, up to rounding.
     Raises ValueError: settings or files that are not allowed, a checkpoint of other settings, a run that diverged.
     """
     return train(Trainer(config, default_device(device)), progress, checkpoint)
