@@ -1,19 +1,26 @@
 """The block that trains in the page, in Chromium, from a file: no kernel, no network."""
 
+import dataclasses
+import itertools
+import random
 import re
 
 import numpy as np
 import pytest
 import toy
+import toy_program
+from blocks import blocks
 from browser import alone, barriers
 
-from clbook.experiments import content_style, separability, sphere
+from clbook.experiments import content_style, overlap, separability, sphere
 from clbook.experiments.content_style import figures as linear_figures
 from clbook.experiments.separability import figures
 from clbook.explore import explore, static
 from clbook.explore.inpage import Here, numbers_of, train_here, written
+from clbook.explore.ranges import knobs
 from clbook.trace import panels
 from clbook.trace.page import Program
+from clbook.training.settings import setting
 
 CONFIG = separability.Config(n=40, steps=400)
 DONE = "document.querySelector('.clbook-status').textContent.includes('iterations in')"
@@ -71,6 +78,8 @@ def test_a_program_may_ask_for_a_run(opened):
     assert z == pytest.approx(truth.z[-1].ravel(), abs=1e-4 * largest)
     with pytest.raises(Exception, match="width is not allowed: it must be one of eps, tau"):
         opened.page.evaluate("window.clbook.explorers.here.run({width: 3})")
+    with pytest.raises(Exception, match="classes = 7 is not allowed: classes must be one of 2, 3"):
+        opened.page.evaluate("window.clbook.explorers.here.run({classes: 7})")
 
 
 def test_a_run_that_another_replaces_leaves_nothing_in_it(opened):
@@ -296,6 +305,137 @@ def test_it_says_how_far_it_is_while_it_is_made_but_not_in_a_built_page(monkeypa
     monkeypatch.setenv("CLBOOK_STATIC", "1")
     made()
     assert capfd.readouterr().err == ""
+
+
+# What may be set.
+
+
+def test_every_page_offers_what_the_config_takes_and_no_more():
+    """Each slider's ends and all combinations of them, what may be typed, and what lies between."""
+    draws = random.Random(0)
+    found = {f"{each.page}, {each.name}": each for each in blocks()}
+    assert len(found) == len(blocks()) > 15
+    for block in found.values():
+        sliders = knobs(block.configs, block.settings)
+        names = [slider["name"] for slider in sliders]
+        typed = [(slider["least"], slider["most"]) for slider in sliders]
+        moved = [(slider["low"], slider["high"]) for slider in sliders]
+        inside = []
+        for _ in range(20):
+            kinds = [draws.randint if s["whole"] else draws.uniform for s in sliders]
+            inside.append([draw(*both) for draw, both in zip(kinds, moved)])
+        for values in [*itertools.product(*typed), *itertools.product(*moved), *inside]:
+            for config in block.configs:
+                config.replace(**dict(zip(names, values)))
+        for slider in sliders:
+            assert slider["least"] <= slider["low"] <= slider["value"] <= slider["high"]
+            assert slider["high"] <= slider["most"]
+            beyond = slider["most"] + 1 if slider["whole"] else slider["most"] * 1.01
+            corners = itertools.product(*typed)
+            assert any(refused(block, names, corner, slider["name"], beyond) for corner in corners)
+
+
+def refused(block, names, corner, name, value):
+    """Whether a config refuses a value, the other settings being at a corner."""
+    try:
+        for config in block.configs:
+            config.replace(**dict(zip(names, corner)) | {name: value})
+    except ValueError:
+        return True
+    return False
+
+
+def test_a_condition_of_several_fields_narrows_the_one_that_it_binds():
+    """Points of a ring: how far they may lie off their places is free, their distance is not."""
+    ring = overlap.Config()
+    by_name = {slider["name"]: slider for slider in knobs([ring], ("spacing", "jitter"))}
+    assert (by_name["jitter"]["low"], by_name["jitter"]["high"]) == (0.0, 0.45)
+    assert (by_name["spacing"]["low"], by_name["spacing"]["high"]) == (0.0152, 15.2)
+    assert by_name["spacing"]["about"].endswith("(a number > 0 and <= 60), and here at most 15.2")
+    ring.replace(spacing=15.2, jitter=0.45)
+    with pytest.raises(ValueError, match="spacing"):
+        ring.replace(spacing=15.3, jitter=0.45)
+    with pytest.raises(ValueError, match="settings = 'content_sd' is not allowed: here it has one"):
+        train_here(
+            content_style.run,
+            linear_figures.linear,
+            content_style.Config(space="sphere", normalize=True, d_c=4),
+            settings=("tau", "content_sd"),
+        )
+
+
+def test_a_field_without_ends_has_a_slider_with_ends_and_takes_any_number():
+    start, growth, end = knobs([toy_program.Config(start=-3.0)], ("start", "growth", "end"))
+    assert (start["low"], start["high"]) == (-30.0, 30.0)
+    assert (start["least"], start["most"]) == (-1.7976931348623157e308, 1.7976931348623157e308)
+    assert (growth["low"], growth["high"], growth["least"]) == (0.01, 10.0, 5e-324)
+    assert (end["low"], end["high"], end["least"], end["most"]) == (0, 10, 0, 2**53)
+
+
+@dataclasses.dataclass(frozen=True)
+class Endless(overlap.Config):
+    """A number of steps without an upper end, as a reader may write it."""
+
+    steps: int = setting(40, "iterations", low=1)
+
+
+@pytest.fixture(scope="module")
+def ring(tmp_path_factory):
+    made = train_here(
+        overlap.run,
+        lambda run: figures.trajectories(separability.run(CONFIG)),
+        Endless(),
+        settings=("spacing", "jitter"),
+        panels=(panels.points(ball=True),),
+        name="ring",
+    )
+    return alone(made, tmp_path_factory.mktemp("ring"))
+
+
+def test_sliders_and_boxes_and_programs_take_the_same_values(tabs, ring):
+    opened = tabs()
+    page = opened.page
+    page.goto(ring.as_uri())
+    box = page.get_by_label("spacing (degrees), typed")
+    slider = page.locator("input[type=range]").first
+    for key, value in (("Home", "0.0152"), ("End", "15.2")):
+        slider.press(key)
+        page.wait_for_function(DONE)
+        assert box.input_value() == value
+    found = page.evaluate("window.clbook.explorers.ring.run({spacing: 0.001, steps: 500})")
+    truth = overlap.run(Endless(spacing=0.001, steps=500))
+    assert found["steps"] == truth.steps.tolist()
+    assert np.array(found["z"]) == pytest.approx(truth.z[-1].ravel(), abs=1e-4)
+    box.fill("12.5")
+    box.press("Enter")
+    page.wait_for_function(DONE)
+    stood = page.get_attribute("canvas", "aria-label")
+    for name, value in (
+        ("spacing", "60"),
+        ("spacing", "15.3"),
+        ("spacing", "0"),
+        ("spacing", "-1"),
+        ("spacing", "'12'"),
+        ("spacing", "null"),
+        ("jitter", "NaN"),
+        ("steps", "0"),
+        ("steps", "2.5"),
+        ("steps", "Infinity"),
+        ("seed", "10000"),
+    ):
+        said = value.strip("'")
+        with pytest.raises(Exception, match=rf"RangeError: {name} = {said} is not allowed: "):
+            page.evaluate(f"window.clbook.explorers.ring.run({{{name}: {value}}})")
+        if said == value and value != "null":
+            typed = box if name == "spacing" else page.locator(f"[aria-label^={name}][type=text]")
+            typed.evaluate("(box, said) => { box.value = said; }", said)
+            typed.dispatch_event("change")
+            assert status(page).startswith(f"{name} = {said} is not allowed: ")
+    assert (
+        page.get_attribute("canvas", "aria-label") == stood
+    )  # nothing was trained, and nothing set
+    assert opened.requests == [] and opened.errors == []
+    page.context.close()
 
 
 # The address.

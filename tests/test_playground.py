@@ -162,6 +162,15 @@ def test_the_run_on_dragged_points_is_that_of_python(page, network):
     assert found["neighbours"][0] == pytest.approx(truth.neighbours[-1], abs=1e-6)
 
 
+def test_a_program_may_not_ask_for_what_the_config_refuses(page):
+    for name, value in (("seed", "1.5"), ("seed", "-1"), ("steps", "0"), ("network", "2")):
+        with pytest.raises(Exception, match=f"RangeError: {name} = {value} is not allowed: "):
+            page.evaluate(f"window.clbook.explorers.play.run({{{name}: {value}}})")
+    with pytest.raises(Exception, match="tau is not allowed: it must be one of steps, seed, netw"):
+        page.evaluate("window.clbook.explorers.play.run({tau: 1})")
+    assert status(page) == "Press Train."
+
+
 def shown(page):
     """The loss and the share of neighbours that the page shows."""
     loss = page.inner_text(".clbook-loss").replace("−", "-")

@@ -1,6 +1,7 @@
 // The block that trains in the page: sliders, a worker that runs the traced step, and a canvas. No library, no request.
 window.clbookHere ??= (() => {
   const { write, join } = window.clbookAddress; // of address.js
+  const { fits, refusal, check } = window.clbookSettings; // of settings.js
   const shared = window.clbookShared; // what all workers begin with: stands before this script
   const reduced = matchMedia("(prefers-reduced-motion: reduce)");
   const INK = "#1b1f24", MUTED = "#5b6470", GRID = "#dde1e6", LETTERS = "12px DejaVu Sans, Verdana, sans-serif";
@@ -399,9 +400,17 @@ window.clbookHere ??= (() => {
       touch();
       say("Press Train."); // and no longer what was not allowed
     };
-    function fits({ low, least, high, whole }, value) {
-      const lowest = least ?? Math.min(low, value > 0 ? value : low);
-      return value >= lowest && value <= high && (!whole || Number.isInteger(value));
+    // Let a run have a setting: a number, or the value that a button shows; RangeError for one that is not allowed.
+    function take(run, name, value) {
+      const i = setup.shapes.findIndex((shape) => shape.name === name);
+      if (i < 0) {
+        check(every, name, value, setup.shapes.map((shape) => shape.name));
+        (APART.includes(name) ? run : run.settings)[name] = value;
+        return;
+      }
+      const { values } = setup.shapes[i], k = values.indexOf(String(value === true ? "on" : value === false ? "off" : value));
+      if (k < 0) throw new RangeError(`${name} = ${value} is not allowed: ${name} must be one of ${values.join(", ")}`);
+      run.shape[i] = k;
     }
     function slider(knob, host) {
       const label = document.createElement("label"), f = knob.log ? Math.log : (v) => v, inverse = knob.log ? Math.exp : (v) => v;
@@ -421,7 +430,8 @@ window.clbookHere ??= (() => {
       };
       range.addEventListener("input", () => {
         const value = inverse(f(knob.low) + span * range.value / places);
-        holder(knob.name)[knob.name] = knob.whole ? Math.round(value) : Number(value.toPrecision(3));
+        const rounded = knob.whole ? Math.round(value) : Number(value.toPrecision(3));
+        holder(knob.name)[knob.name] = Math.min(knob.high, Math.max(knob.low, rounded));
         show();
         train();
       });
@@ -430,7 +440,7 @@ window.clbookHere ??= (() => {
         if (!box.value.trim() || !fits(knob, value)) {
           stop(); // a run would write over what is said here
           box.setAttribute("aria-invalid", "true");
-          return say(`${knob.name} = ${box.value} is not allowed: ${knob.about}`);
+          return say(refusal(knob, box.value));
         }
         holder(knob.name)[knob.name] = value;
         show();
@@ -480,13 +490,9 @@ window.clbookHere ??= (() => {
     }
     function runOf(values) { // a run; what is not allowed is left out
       const run = structuredClone(start);
-      setup.shapes.forEach((shape, i) => {
-        const k = shape.values.indexOf(values.get(shape.name));
-        if (k >= 0) run.shape[i] = k;
-      });
-      for (const knob of every) {
-        const value = values.get(knob.name);
-        if (value?.trim() && fits(knob, Number(value))) (APART.includes(knob.name) ? run : run.settings)[knob.name] = Number(value);
+      for (const [name, text] of values) {
+        const number = text.trim() ? Number(text) : NaN;
+        try { take(run, name, every.some((knob) => knob.name === name) ? number : text); } catch { /* left out */ }
       }
       return run;
     }
@@ -535,17 +541,11 @@ window.clbookHere ??= (() => {
 
     // What programs may ask: `window.clbook.explorers[name].run({eps: 0.17, seed: 3})`.
     ((window.clbook ??= {}).explorers ??= {})[setup.name] = {
-      async run({ seed = setup.seed, steps = setup.steps, ...rest } = {}) {
+      async run(given = {}) {
+        const asked = structuredClone(start);
+        for (const [name, value] of Object.entries(given)) take(asked, name, value);
         stop();
-        now = structuredClone(start);
-        for (const [name, value] of Object.entries(rest)) {
-          const i = setup.shapes.findIndex((shape) => shape.name === name);
-          if (i >= 0) now.shape[i] = setup.shapes[i].values.indexOf(String(value === true ? "on" : value === false ? "off" : value));
-          else if (name in now.settings) now.settings[name] = value;
-          else throw new RangeError(`${name} is not allowed: it must be one of ${[...Object.keys(now.settings), ...setup.shapes.map((s) => s.name)].join(", ")}`);
-        }
-        if (now.shape.includes(-1)) throw new RangeError("a shape is not allowed: it must be one of the buttons");
-        Object.assign(now, { seed, steps });
+        now = asked;
         refresh();
         const done = new Promise((resolve) => waiting.push(resolve));
         train();

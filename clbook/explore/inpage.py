@@ -11,10 +11,11 @@ from collections.abc import Callable, Sequence
 
 from clbook import style
 from clbook.explore import controls
+from clbook.explore.ranges import knobs
 from clbook.explore.static import Block, file, filled, said
 from clbook.explore.subject import combined, quantities
 from clbook.results.sweep import worked
-from clbook.trace.page import Program, highest, program, shared_code
+from clbook.trace.page import Program, program, shared_code
 from clbook.trace.panels import Panel, check, points
 from clbook.training.loop import Training, training_of
 from clbook.training.settings import Settings, expect, fields
@@ -41,9 +42,9 @@ def train_here(
         run: the `run` of a Training.
         figure: `figure(result)` -> Picture, which stands there until a reader trains: of the run at the start.
         base_config: the settings at the start.
-        settings: names of fields that are numbers. Each gets a slider over all that its field allows, and a box to type
-            in. All others in which the runs of one program may differ stand below, folded, with the number of steps and
-            the seed.
+        settings: names of fields that are numbers. Each gets a slider over all that the Config takes, whatever the
+            others are (`explore.ranges`), and a box to type in. All others in which the runs of one program may differ
+            stand below, folded, with the number of steps and the seed.
         without: fields that are not offered: the page could not follow them.
         panels: what is drawn while it trains (`trace.panels`).
         title: a short heading.
@@ -69,15 +70,20 @@ def train_here(
                 f"settings = {field!r} is not allowed: settings must be fields, {', '.join(known)}"
             )
     configs = combined(base_config, shapes)
-    more = numbers_of(base_config, named)
-    traced = programs(kind, configs, [*settings, *more], "shape")
+    numbers = numbers_of(base_config, named)
+    besides = [field for field in ("steps", "seed") if field not in (*settings, *numbers)]
+    sliders = {made["name"]: made for made in knobs(configs, [*settings, *numbers, *besides])}
+    for field in settings:
+        if field not in sliders:
+            raise ValueError(f"settings = {field!r} is not allowed: here it has one value alone")
+    numbers = [field for field in numbers if field in sliders]
+    traced = programs(kind, configs, [*settings, *numbers], "shape")
     followed = {name for made in traced for name in made.follows}
-    more = [name for name in more if name in followed]
+    more = [field for field in numbers if field in followed] + besides
     check(panels, traced[0].recorded)
     picture = figure(run(base_config, record=quantities((), figure)))
-    more += [field for field in ("steps", "seed") if field not in settings]
-    offered = [knob(base_config, field) for field in settings]
-    folded = [knob(base_config, field) for field in more]
+    offered = [sliders[field] for field in settings]
+    folded = [sliders[field] for field in more if field in sliders]
     choices = [choice(base_config, *shape) for shape in shapes.items()]
     setup = {
         "name": name,
@@ -127,30 +133,6 @@ def written(traced: Sequence[Program], word: str) -> str:
     return "\n".join(lines)
 
 
-def knob(config: Settings, name: str) -> dict:
-    """A slider, as the script reads it: its range is all that the field allows."""
-    field = fields(type(config))[name]
-    value, about = getattr(config, name), field.metadata
-    low, high = about["low"], highest(config, name)
-    meaning = controls.meaning(field)
-    if about["high"] is not None and high < about["high"]:
-        meaning = f"{meaning}, and here at most {high:g}"
-    log = about["log"] or name == "steps"
-    if log and not low:
-        low = min(value or high, high) / 1000  # a slider by ratios begins above 0
-    return {
-        "name": name,
-        "label": controls.label(field),
-        "about": meaning,
-        "value": value,
-        "low": low,
-        "high": high,
-        "log": log,
-        "whole": isinstance(value, int),
-        "least": about["low"],
-    }
-
-
 def choice(config: Settings, name: str, values: Sequence) -> dict:
     """A row of buttons for a field that changes the shape."""
     field = fields(type(config))[name]
@@ -182,7 +164,7 @@ class Here(Block):
             "explore/inpage.html",
             self.setup,
             css=["explore/inpage.css"],
-            js=["explore/address.js", "explore/inpage.js"],
+            js=["explore/settings.js", "explore/address.js", "explore/inpage.js"],
             here=self,
             still=self.picture.inline(),
             shared=shared_code() + file("explore/inpage.worker.js"),

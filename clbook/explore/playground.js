@@ -2,7 +2,7 @@
 // package; what is written here are pictures, pointer and keys.
 window.clbookPlay ??= (() => {
   const reduced = matchMedia("(prefers-reduced-motion: reduce)");
-  const { fitted, seen, mark, ring, holding, begun, opened } = clbookPlane;
+  const { fitted, seen, mark, ring, holding, begun, opened } = clbookPlane, { check } = clbookSettings;
   const GRID = "#dde1e6", NEAR = 14, FINGER = 24, APART = 11; // pixels
   const A_FRAME = 2, AT_ONCE = 40; // steps for each picture, and where motion is reduced
   const KEPT = 4; // points that cannot be taken away
@@ -249,11 +249,13 @@ window.clbookPlay ??= (() => {
     // What programs may ask: `window.clbook.explorers[name].run({network: false, seed: 3})` trains on the points that stand
     // there, or on `points` {x, label, there}; `points()` gives them.
     const offers = {
-      async run({ network = true, seed: other = setup.seed, steps = setup.steps, points: own = points } = {}) {
+      async run({ network = true, points: own = points, ...given } = {}) {
+        if (typeof network !== "boolean") throw new RangeError(`network = ${network} is not allowed: network must be true or false`);
+        for (const [name, value] of Object.entries(given)) check(setup.knobs, name, value, ["network", "points"]);
         points = { x: Float32Array.from(own.x), label: Int32Array.from(own.label), there: Float32Array.from(own.there) };
-        seed = other;
+        seed = given.seed ?? setup.seed;
         choose(network ? 0 : 1);
-        ends = steps;
+        ends = given.steps ?? setup.steps;
         const done = new Promise((resolve) => waiting.push(resolve));
         if (!going) go();
         return done;

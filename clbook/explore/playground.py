@@ -10,6 +10,7 @@ from typing import Any
 
 from clbook import style
 from clbook.explore.inpage import programs, written
+from clbook.explore.ranges import knobs
 from clbook.explore.static import Block, filled
 from clbook.trace.page import shared_code
 from clbook.training.loop import Training
@@ -48,26 +49,31 @@ class Playground(Block):
     name: str = "play"
 
     def _repr_html_(self) -> str:
-        ways = [self.config.replace(network=network) for network in (True, False)]
-        traced = programs(self.kind, ways, (), "way")
+        traced = programs(self.kind, self.ways(), (), "way")
         return filled(
             "explore/playground.html",
             self.setup(traced),
             css=["explore/inpage.css", "explore/playground.css"],
-            js=["explore/plane.js", "explore/playground.js"],
+            js=["explore/settings.js", "explore/plane.js", "explore/playground.js"],
             play=self,
             code=shared_code() + "\n" + written(traced, "way"),
             still=self.picture.inline(),
             tools=TOOLS,
         )
 
+    def ways(self) -> list:
+        """The settings of both ways."""
+        return [self.config.replace(network=network) for network in (True, False)]
+
     def setup(self, traced: list) -> dict:
         """What the script reads."""
         programs = [made.spec for made in traced]
+        sliders = knobs([self.config], ("steps", "seed"))
         return {
             "room": self.config.n,
             "steps": self.config.steps,
             "seed": self.config.seed,
+            "knobs": sliders,
             "middle": MIDDLE,
             "span": SPAN,
             "least": LEAST,

@@ -9,12 +9,11 @@ import dataclasses
 from typing import Any
 
 from clbook import style
-from clbook.explore import controls
 from clbook.explore.inpage import programs, written
+from clbook.explore.ranges import knobs
 from clbook.explore.static import Block, filled
 from clbook.trace.page import shared_code
 from clbook.training.loop import Training
-from clbook.training.settings import fields
 
 CLASSES = ("blue disc", "orange square")
 STEP = 0.25  # the pull of an arrow key
@@ -46,8 +45,7 @@ class Pulling(Block):
     name: str = "pull"
 
     def _repr_html_(self) -> str:
-        ways = [self.config.replace(**changes) for changes in self.networks.values()]
-        traced = programs(self.kind, ways, tuple(self.settings), "way")
+        traced = programs(self.kind, self.ways(), tuple(self.settings), "way")
         return filled(
             "explore/pulling.html",
             self.setup(traced),
@@ -58,9 +56,15 @@ class Pulling(Block):
             still=self.picture.inline(),
         )
 
+    def ways(self) -> list:
+        """The settings at the start, with each network."""
+        return [self.config.replace(**changes) for changes in self.networks.values()]
+
     def setup(self, traced: list) -> dict:
         """What the script reads."""
-        knobs = [self.knob(name, *words) for name, words in self.settings.items()]
+        sliders = knobs(self.ways(), tuple(self.settings))
+        for slider in sliders:
+            slider["label"], slider["words"] = self.settings[slider["name"]]
         programs = [made.spec for made in traced]
         return {
             "name": self.name,
@@ -70,20 +74,7 @@ class Pulling(Block):
             "least": LEAST,
             "classes": CLASSES,
             "labels": traced[0].labels,
-            "knobs": knobs,
+            "knobs": sliders,
             "colours": style.CLASS_COLOURS[: len(CLASSES)],
             "programs": programs,
-        }
-
-    def knob(self, name: str, label: str, words: dict) -> dict:
-        """A slider, as the script reads it."""
-        field = fields(type(self.config))[name]
-        return {
-            "name": name,
-            "value": getattr(self.config, name),
-            "label": label,
-            "words": words,
-            "about": controls.meaning(field),
-            "low": field.metadata["low"],
-            "high": field.metadata["high"],
         }

@@ -21,7 +21,7 @@ from clbook.trace.graph import (
 )
 from clbook.trace.javascript import Writer
 from clbook.training.loop import State, Training
-from clbook.training.settings import Settings, fields
+from clbook.training.settings import Settings
 
 SHAKES = [k * 1e-7 for k in range(1, 6)]  # by which share the weights are larger
 SHARED = ("runtime.js", "random.js", "program.js")  # the same for every training of a page
@@ -113,18 +113,6 @@ def near(config: Settings, name: str) -> Settings:
         except ValueError as error:
             refused = error
     raise refused
-
-
-def highest(config, name: str):
-    """The highest value of a field; of a whole number, the highest that its other settings allow."""
-    high = fields(type(config))[name].metadata["high"]
-    while isinstance(getattr(config, name), int):
-        try:
-            config.replace(**{name: high})
-            break
-        except ValueError:
-            high -= 1
-    return high
 
 
 def compare(

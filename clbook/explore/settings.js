@@ -1,0 +1,13 @@
+// Which values of the settings a block of the page takes: those of the Config, as clbook/explore/ranges.py has found them.
+window.clbookSettings ??= {
+  fits({ least, most, whole }, value) {
+    return typeof value === "number" && value >= least && value <= most && (!whole || Number.isInteger(value));
+  },
+  refusal({ name, about }, value) { return `${name} = ${value} is not allowed: ${about}`; },
+  // RangeError for a setting that there is not, or a value that is not taken; `besides`: names that may be asked for, too.
+  check(knobs, name, value, besides = []) {
+    const knob = knobs.find((one) => one.name === name), { fits, refusal } = window.clbookSettings;
+    if (!knob) throw new RangeError(`${name} is not allowed: it must be one of ${[...knobs.map((one) => one.name), ...besides].join(", ")}`);
+    if (!fits(knob, value)) throw new RangeError(refusal(knob, value));
+  },
+};
