@@ -1,5 +1,6 @@
 """Arguments of the wrong kind, and what a function owes a caller: an answer, or a ValueError that names it."""
 
+import itertools
 import math
 import re
 import warnings
@@ -15,12 +16,15 @@ WRONG = {
     "an object": object(),
     "an empty list": [],
     "a list": [1.0, 2.0, 3.0],
+    "a short list": [1.0, 2.0],
+    "a list of strings": ["a", "b", "a", "b", "c", "c"],
     "a ragged list": [[1.0], [1.0, 2.0]],
     "a list of None": [None, None],
     "NaN": math.nan,
     "infinity": math.inf,
     "negative": -1,
     "zero": 0,
+    "a whole number": 2,
     "a fraction": 2.5,
     "tiny": 1e-320,
     "huge": 10**400,
@@ -28,8 +32,12 @@ WRONG = {
     "an empty array": np.zeros((0, 3)),
     "an array of NaN": np.full((6, 3), math.nan),
     "an array of strings": np.array(["a", "b"]),
+    "an array": np.ones(3),
+    "an array of truth values": np.ones(6, dtype=bool),
+    "an empty tensor": torch.ones(0, 3),
     "a scalar tensor": torch.tensor(0.5),
     "a vector": torch.ones(6),
+    "a small table": torch.ones(2, 2),
     "a table": torch.ones(6, 7),
     "three axes": torch.ones(2, 6, 3),
     "float16": torch.ones(6, 3, dtype=torch.float16),
@@ -39,22 +47,30 @@ WRONG = {
     "meta": torch.ones(6, 3, device="meta"),
     "a meta scalar": torch.ones((), device="meta"),
     "sparse": torch.eye(6, 3).to_sparse(),
+    "a function": lambda t: t,
     "a module": torch.nn.Linear(3, 2),
     "a module of another size": torch.nn.Linear(5, 2),
     "a meta module": torch.nn.Linear(3, 2, device="meta"),
 }
+NAMED = r"(\w+) = .* is not allowed: \1 must be .+"
 
 
-def answers_or_names_it(function, arguments: dict, name: str, value) -> None:
-    """Call `function` with one of its arguments replaced; anything but an answer or that ValueError is a failure."""
+def answers_or_names_it(function, arguments: dict, kinds=WRONG, named: str = NAMED) -> None:
+    """Each argument in turn is replaced by each wrong kind; the function answers, or says what is wrong with it.
+
+    That is a ValueError whose message is `named` (a pattern whose first group is the name of an argument: the replaced
+    one, or another that it does not match). All faults are shown together.
+    """
+    faults = []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        try:
-            function(**arguments | {name: value})
-        except ValueError as error:
-            message = str(error)
-            sentence = r"(\w+) = .* is not allowed: (\w+) must be .+"
-            found = re.fullmatch(sentence, message, flags=re.DOTALL)
-            assert found, message
-            assert found[1] == found[2]
-            assert found[1] in arguments, message
+        for name, kind in itertools.product(arguments, kinds):
+            try:
+                function(**arguments | {name: kinds[kind]})
+            except ValueError as error:
+                found = re.fullmatch(named, str(error), flags=re.DOTALL)
+                if not found or found[1] not in arguments:
+                    faults.append(f"{name} = {kind}: {error}"[:300])
+            except Exception as error:
+                faults.append(f"{name} = {kind}: {type(error).__name__}: {error}"[:300])
+    assert not faults, "\n".join(faults)
