@@ -1,4 +1,4 @@
-"""The front page: its few lines of SimCLR do what they say, its map leads somewhere, and each term has a definition."""
+"""The front page: its few lines of SimCLR do what they say, and its map leads somewhere."""
 
 import ast
 import pathlib
@@ -17,23 +17,6 @@ PAGES = {
     for kind in ("*.ipynb", "*.md")
     for path in BOOK.rglob(kind)
 }
-
-
-def glossary():
-    """[(terms, definition)] of the glossary, in its order."""
-    body = re.search(
-        r"```\{glossary\}\n:sorted:\n\n(.*?)\n```", (BOOK / "glossary.md").read_text(), re.S
-    )[1]
-    entries = []
-    for entry in body.split("\n\n"):
-        lines = entry.split("\n")
-        entries.append(
-            (
-                [line for line in lines if not line.startswith("  ")],
-                " ".join(line.strip() for line in lines if line.startswith("  ")),
-            )
-        )
-    return entries
 
 
 @pytest.fixture(scope="module")
@@ -107,19 +90,3 @@ def test_the_map_leads_to_pages():
     assert set(links) <= set(re.findall(r"\{doc\}`([^`<]+)`", text)), (
         "the table has what the picture has"
     )
-
-
-@pytest.mark.parametrize(
-    ("terms", "definition"), glossary(), ids=lambda value: value[0] if value else "empty"
-)
-def test_every_term_has_a_definition_and_a_page(terms, definition):
-    assert terms and all(term == term.strip() for term in terms)
-    meaning, _, first = definition.rpartition(" First in ")
-    assert len(meaning.split()) >= 5 and meaning.endswith(".")
-    (page,) = re.fullmatch(r"\{doc\}`([^`]+)`", first).groups()
-    assert page in PAGES
-
-
-def test_no_term_is_defined_twice():
-    terms = [term.lower() for entry in glossary() for term in entry[0]]
-    assert len(terms) >= 60 and len(set(terms)) == len(terms)

@@ -1,6 +1,5 @@
-"""Predictions: what the notebooks ask, and what a page covers until the reader has committed to an answer."""
+"""Predictions: what a page covers until the reader has committed to an answer."""
 
-import json
 import pathlib
 import re
 import subprocess
@@ -13,56 +12,6 @@ from browser import barriers
 from clbook.explore import explore, static
 
 ROOT = pathlib.Path(__file__).parent.parent
-sys.path.insert(0, str(ROOT / "book" / "_ext"))
-from clbook_predict import Predict  # noqa: E402 (it lies beside the book)
-
-NOTEBOOKS = sorted((ROOT / "book").glob("*.ipynb"))
-BLOCK = re.compile(r"^:::\{predict\} ([\w-]+)\n(.*?)^:::$", re.DOTALL | re.MULTILINE)
-
-
-# --- what the chapters ask ---
-
-
-def texts(path):
-    """The Markdown of a notebook, cell by cell."""
-    cells = json.loads(path.read_text())["cells"]
-    return ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown"]
-
-
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_every_prompt_is_a_prediction_with_three_answers(path):
-    names = []
-    for text in texts(path):
-        for name, body in BLOCK.findall(text):
-            found = Predict.read(body)
-            assert found.question.startswith("**Predict first.**"), name
-            assert len(set(found.answers)) == 3, name
-            names.append(name)
-        assert "Predict first" not in BLOCK.sub("", text)
-    assert len(set(names)) == len(names)
-
-
-def test_the_chapters_ask_more_than_thirty_and_the_right_answer_has_no_place_of_its_own():
-    asked = [body for path in NOTEBOOKS for text in texts(path) for _, body in BLOCK.findall(text)]
-    right = [Predict.read(body).right for body in asked]
-    assert len(right) > 30 and min(right.count(k) for k in range(3)) >= 3
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "message"),
-    [
-        ("3. never\n", "", "a prediction has three"),
-        (" right: Late", ": Late", "one answer is right"),
-        ("<!-- 3: Wait. -->", "", "each answer has one"),
-    ],
-)
-def test_a_prediction_that_is_not_whole_is_named(old, new, message):
-    assert Predict.read(FIRST).right == 1
-    with pytest.raises(ValueError, match=message):
-        Predict.read(FIRST.replace(old, new))
-
-
-# --- in a browser ---
 
 FIRST = """
 **Predict first.** When do the *arms* turn, at a = 1?
