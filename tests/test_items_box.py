@@ -6,46 +6,51 @@ import jinja2
 import pytest
 
 FOLDER = pathlib.Path(__file__).parent.parent / "book" / "_ext"
-NAMES = (
-    "Fig. 1, a",
-    "Theorem 4.3",
-    "Theorem 4.30",
-    "Fig. 5, a",
-    "Fig. 5, b",
-    "Section 5.1, bound",
-    "Table 2, two temperatures",
-)
+LOADER = jinja2.FileSystemLoader(FOLDER)
+TEMPLATE = jinja2.Environment(loader=LOADER, trim_blocks=True).get_template("ledger.html")
 VERDICTS = ("holds", "fails", "not tested")
-SAYS = {
+ITEMS = {  # name: what it says
     "Fig. 1, a": "The same after 5 steps, as Table 2 has it.",
-    "Section 5.1, bound": "It agrees.",
+    "Theorem 4.3": "Nothing.",
     "Theorem 4.30": "The proof fails, tested or not.",
+    "Fig. 5, a": "Nothing.",
+    "Fig. 5, b": "Nothing.",
+    "Section 5.1, bound": "It agrees.",
+    "Table 2, two temperatures": "Nothing.",
 }
+NAMES = list(ITEMS)
+
+
+def filled(kind, prefix="item", claims=("Fig. 5, b",), **how):
+    """The HTML of a kind of table; none of its items was tested, and those in `claims` could be."""
+    items = []
+    for k, (name, says) in enumerate(ITEMS.items()):
+        of = "claim" if name in claims else "definition"
+        item = {"id": f"{prefix}-{k}", "item": name, "says": says, "kind": of, "claims": []}
+        items.append(item | {"untested": "not run", "place": ""})
+    given = {"whose": {}, "papers": ("LS", "SA"), "verdicts": VERDICTS, "table": [], "words": str}
+    return TEMPLATE.render(given | {"items": items} | how, kind=kind)
+
+
+def opened(tabs, folder, html):
+    path = folder / "page.html"
+    path.write_text(f'<!doctype html><html lang="en"><meta charset="utf-8">{html}')
+    tab = tabs()
+    tab.page.goto(path.as_uri())
+    return tab.page
 
 
 @pytest.fixture(scope="module")
 def page(tabs, tmp_path_factory):
-    loader = jinja2.FileSystemLoader(FOLDER)
-    template = jinja2.Environment(loader=loader, trim_blocks=True).get_template("ledger.html")
-    items = [
-        {
-            "id": f"item-{k}",
-            "item": name,
-            "says": SAYS.get(name, "Nothing."),
-            "claims": [],
-            "kind": "claim" if name == "Fig. 5, b" else "definition",
-            "untested": "not run",
-        }
-        for k, name in enumerate(NAMES)
-    ]
-    html = template.render(
-        kind="paper-items", paper="LS", whose={}, verdicts=VERDICTS, items=items, words=str
-    )
-    path = tmp_path_factory.mktemp("items") / "items.html"
-    path.write_text(f'<!doctype html><html lang="en"><meta charset="utf-8">{html}')
-    opened = tabs()
-    opened.page.goto(path.as_uri())
-    return opened.page
+    return opened(tabs, tmp_path_factory.mktemp("items"), filled("paper-items", paper="LS"))
+
+
+@pytest.fixture(scope="module")
+def ledger(tabs, tmp_path_factory):
+    """A ledger of two papers with the same items, one below the other."""
+    tables = [filled("ledger-items", paper, NAMES, paper=paper) for paper in ("LS", "SA")]
+    html = "".join(f"<section>{table}</section>" for table in tables)
+    return opened(tabs, tmp_path_factory.mktemp("ledger"), filled("ledger-counts") + html)
 
 
 def found(page, text):
@@ -56,23 +61,13 @@ def found(page, text):
     return names, page.inner_text(".clbook-find output")
 
 
-@pytest.mark.parametrize(
-    ("typed", "first"),
-    [
-        ("Theorem 4.3", ["Theorem 4.3"]),
-        ("thm 4.3", ["Theorem 4.3"]),
-        ("LS thm 4.3", ["Theorem 4.3"]),
-        ("theo", ["Theorem 4.3", "Theorem 4.30"]),
-        ("Fig. 5", ["Fig. 5, a", "Fig. 5, b"]),
-        ("figure 5", ["Fig. 5, a", "Fig. 5, b"]),
-        ("Fig 5b", ["Fig. 5, b"]),
-        ("Tab. 2", ["Table 2, two temperatures"]),
-        ("sec 5", ["Section 5.1, bound"]),
-    ],
-)
-def test_items_of_that_name_stand_first(page, typed, first):
-    names, _ = found(page, typed)
-    assert names[: len(first)] == first
+def test_items_of_that_name_stand_first(page):
+    three, five = ["Theorem 4.3"], ["Fig. 5, a", "Fig. 5, b"]
+    first = {"Theorem 4.3": three, "thm 4.3": three, "LS thm 4.3": three}
+    first |= {"theo": ["Theorem 4.3", "Theorem 4.30"], "Fig. 5": five, "figure 5": five}
+    first |= {"Fig 5b": five[1:], "Tab. 2": NAMES[6:], "sec 5": NAMES[5:6]}
+    for typed, names in first.items():
+        assert found(page, typed)[0][: len(names)] == names, typed
 
 
 def test_those_that_mention_it_come_after_them(page):
@@ -81,7 +76,7 @@ def test_those_that_mention_it_come_after_them(page):
     assert told == "2 items; it is mentioned in 1 more"
     assert found(page, "agrees") == (["Section 5.1, bound"], "1 item")
     assert found(page, "lemma")[0] == []
-    assert found(page, "")[0] == list(NAMES), "all of them again, in the paper's order"
+    assert found(page, "")[0] == NAMES, "all of them again, in the paper's order"
 
 
 def test_a_verdict_is_asked_for_and_not_its_words(page):
@@ -100,58 +95,14 @@ def test_what_is_found_is_in_sight(page):
 
 
 def test_what_the_book_asked_itself_is_marked_in_the_table_of_a_paper():
-    loader = jinja2.FileSystemLoader(FOLDER)
-    template = jinja2.Environment(loader=loader, trim_blocks=True).get_template("ledger.html")
     record = {"verdict": "holds", "says": "It is so."}
     claims = [record | {"ours": ours} for ours in (False, True, "code")]
-    html = template.render(
-        kind="paper-items",
-        paper="LS",
-        whose={},
-        verdicts=VERDICTS,
-        items=[{"id": "item", "item": "Fig. 1", "says": "Nothing.", "claims": claims}],
-        words=str,
-        row=lambda record: "#row",
-        page=lambda record: "page",
-    )
-    marks = [
-        line.partition("</a>")[2].partition(":")[0] for line in html.splitlines() if "#row" in line
-    ]
+    items = [{"id": "item", "item": "Fig. 1", "says": "Nothing.", "claims": claims}]
+    how = {"row": lambda record: "#row", "page": lambda record: "page"}
+    html = filled("paper-items", paper="LS", items=items, **how)
+    lines = [line.partition("</a>")[2] for line in html.splitlines() if "#row" in line]
+    marks = [line.partition(":")[0] for line in lines]
     assert marks == ["", " (our question)", " (a check of our code)"]
-
-
-@pytest.fixture(scope="module")
-def ledger(tabs, tmp_path_factory):
-    """A ledger of two papers with the same items, one below the other."""
-    loader = jinja2.FileSystemLoader(FOLDER)
-    template = jinja2.Environment(loader=loader, trim_blocks=True).get_template("ledger.html")
-    given = {
-        "whose": {},
-        "papers": ("LS", "SA"),
-        "verdicts": VERDICTS,
-        "table": [],
-        "words": str,
-    }
-    html = template.render(given, kind="ledger-counts")
-    for paper in ("LS", "SA"):
-        items = [
-            {
-                "id": f"{paper}-{k}",
-                "item": name,
-                "place": "",
-                "says": SAYS.get(name, "Nothing."),
-                "claims": [],
-                "untested": "not run",
-            }
-            for k, name in enumerate(NAMES)
-        ]
-        table = template.render(given, kind="ledger-items", paper=paper, items=items)
-        html += f"<section>{table}</section>"
-    path = tmp_path_factory.mktemp("ledger") / "ledger.html"
-    path.write_text(f'<!doctype html><html lang="en"><meta charset="utf-8">{html}')
-    opened = tabs()
-    opened.page.goto(path.as_uri())
-    return opened.page
 
 
 @pytest.mark.parametrize(
