@@ -1,4 +1,4 @@
-"""What all tests share."""
+"""What all tests share, and which of them are run when."""
 
 import gc
 import os
@@ -15,6 +15,35 @@ if "PYTEST_XDIST_WORKER_COUNT" in os.environ:  # in each process, before torch i
     share(int(os.environ["PYTEST_XDIST_WORKER_COUNT"]))
     gc.disable()  # until all modules are loaded: to look through what they leave behind takes a fifth of the time
 
+# `pytest` is what one runs after a change: it takes no longer than a build of the book. `pytest --all` runs these files
+# and the notebooks, too, as CI does. What is named in the command is run in any case.
+ALL = {
+    # each page in a browser, at several widths, with each slider moved
+    "alignment_play", "book", "deck", "diagnose_inpage", "explore_pages", "explore_static", "hover", "inpage",
+    "items_box", "lab", "ledger", "playground", "predictions", "pulling", "quiz", "sentences", "wall",
+    # whole trainings, traced or made again from their records; environments and builds of their own
+    "download", "forked", "onnx", "practice", "records_beginnings", "stale", "trace",
+}  # fmt: skip
+
+
+def pytest_addoption(parser):
+    parser.addoption("--all", action="store_true", help="all tests, the long ones too, as CI does")
+
+
+def nothing_named(config) -> bool:
+    """Whether the command names no file or folder."""
+    return config.args_source == pytest.Config.ArgsSource.TESTPATHS
+
+
+def pytest_configure(config):
+    if config.getoption("--all") and nothing_named(config):
+        config.args.insert(0, "book")  # the notebooks
+
+
+def pytest_ignore_collect(collection_path, config):
+    long = collection_path.stem.removeprefix("test_") in ALL
+    return True if long and not config.getoption("--all") else None
+
 
 @pytest.hookimpl(optionalhook=True)  # pytest-xdist need not be there
 def pytest_xdist_auto_num_workers(config):
@@ -22,16 +51,25 @@ def pytest_xdist_auto_num_workers(config):
     return (os.cpu_count() or 1) + 1
 
 
-LONG = ("test_book.py", "test_trace.py")  # files that take minutes
+LONGEST = ("test_trace.py", "test_book.py")  # files that take minutes
 
 
 def pytest_collection_modifyitems(items):
-    """The longest files first: one process runs all of a file, and at the end the others would wait for it."""
-    items.sort(key=lambda item: LONG.index(item.path.name) if item.path.name in LONG else len(LONG))
+    """The longest files first, as others would wait for them at the end; what has no group stays with its file."""
+    order = {name: place for place, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: order.get(item.path.name, len(order)))
+    for item in items:
+        if not item.get_closest_marker("xdist_group"):
+            item.add_marker(pytest.mark.xdist_group(item.path.name))
 
 
 def pytest_collection_finish():
     gc.enable()
+
+
+def pytest_terminal_summary(terminalreporter, config):
+    if nothing_named(config) and not config.getoption("--all"):
+        terminalreporter.write_line("These were the short tests; all others: pytest --all")
 
 
 @pytest.fixture(scope="module")
