@@ -1,4 +1,4 @@
-"""The rules of judging, and every claim: its record is whole, and its measure can give each verdict."""
+"""The rules of judging, and every claim: its record is whole, its verdict is the committed one and could be another."""
 
 import functools
 import importlib
@@ -11,6 +11,7 @@ import types
 import numpy as np
 import pytest
 import scipy.stats
+from controls import controlled, judged, listed, real
 
 from clbook.papers import __main__ as command_line
 from clbook.papers import judging
@@ -19,11 +20,12 @@ from clbook.papers.judging import Claim, Every, Finding, Measures, Paper, judge,
 ROOT = pathlib.Path(__file__).parent.parent
 PAPERS = {name: judging.paper(name) for name in judging.NAMES}
 CLAIMS = [(name, id) for name, paper in PAPERS.items() for id in paper.claims]
+CONTROLS = listed()
 
 
 @functools.cache
 def cases():
-    """{id: {verdict: made-up evidence that gives it}} of all claims."""
+    """{id: {verdict: made-up evidence that gives it}} of the claims whose verdict no control changes as it should."""
     found = {}
     for path in sorted((ROOT / "tests/claim_cases").glob("*.py")):
         for id, given in importlib.import_module(f"claim_cases.{path.stem}").CASES.items():
@@ -156,15 +158,36 @@ def test_the_list_of_verdicts_is_written_and_read_back(tmp_path, monkeypatch):
     assert judging.committed() == {first: "fails", second: "holds when"}
 
 
-@pytest.mark.parametrize(("name", "id"), CLAIMS)
-def test_a_measure_can_give_each_verdict(name, id):
-    claim, measure, given = PAPERS[name].claims[id], PAPERS[name].measures[id], cases()[id]
-    for verdict, evidence in given.items():
-        taken = {needed: evidence[needed] for needed in needs(measure)}
-        assert claim.row(measure(**taken))["verdict"] == verdict
-    # With one seed no result can settle it.
-    one_seed = set(given) == {"undecided"} and claim.evidence.startswith("1 seed")
-    assert set(given) >= set(claim.verdicts) or one_seed
+@functools.cache
+def given(id: str) -> set[str]:
+    """The verdicts that the controls and the made-up evidence of a claim are there for."""
+    return {control.verdict for control in CONTROLS if control.id == id} | set(cases().get(id, ()))
+
+
+@pytest.mark.parametrize("name", judging.NAMES)
+def test_a_claim_has_its_verdict_and_its_controls_have_others(name):
+    """Judged now, from the records, each claim has the verdict of the committed list; changed evidence gives others."""
+    paper, own, faults = PAPERS[name], judging.committed(), []
+    for id, claim in paper.claims.items():
+        verdict = judged(paper, id, real(paper, id))["verdict"]
+        if verdict != own[id]:
+            faults.append(f"{id}: {verdict}, in the list {own[id]}")
+        missing = set(claim.verdicts) - {own[id]} - given(id)
+        if missing:
+            faults.append(
+                f"{id}: no control (python tests/controls.py {id}) and no case is {missing}"
+            )
+        for expected, evidence in cases().get(id, {}).items():
+            verdict = judged(paper, id, {key: evidence[key] for key in real(paper, id)})["verdict"]
+            if verdict != expected:
+                faults.append(f"{id}: {verdict} on the evidence made up for {expected}")
+    for control in CONTROLS:
+        if (
+            control.id in paper.claims
+            and (verdict := controlled(paper, control)) != control.verdict
+        ):
+            faults.append(f"{control.line()}: {verdict or 'no verdict'}")
+    assert not faults, "\n".join(faults)
 
 
 @pytest.mark.parametrize("name", judging.NAMES)
@@ -189,7 +212,7 @@ def test_a_claim_is_whole(name, id):
 def test_ids_are_unique_and_nothing_is_left_over():
     ids = [id for _, id in CLAIMS]
     assert len(ids) == len(set(ids))
-    assert set(cases()) == set(ids)
+    assert {*cases(), *(control.id for control in CONTROLS)} <= set(ids)
     for name, paper in PAPERS.items():
         assert set(paper.measures) == set(paper.claims), name
     assert list(judging.committed()) == ids
@@ -241,7 +264,7 @@ def test_what_holds_can_fail():
     verdicts = judging.committed()
     for _, id in CLAIMS:
         if verdicts[id] in good - {"identity"}:
-            missed = set(cases()[id]) - good
+            missed = given(id) - good
             assert missed - {"undecided"} or (missed and id in open_ended), id
 
 
