@@ -140,6 +140,10 @@ CASES = {
         "holds": {"ratios": [[(1.6, 1.6, 4.0)] * 3] * 3},
         "fails": {"ratios": [[(1.6, 1.2, 4.0)] * 3] * 3},
     },
+    "cs-assumption-4": {
+        "holds": {"dial": dial(-0.01, 0.01)},
+        "fails": {"dial": dial(-0.01, -0.01)},
+    },
     "cs-stationary": {"holds": {"dial": dial(0.02)}, "fails": {"dial": dial(0.0)}},
     "cs-lemma-4": {
         "seen here": {"classifier": corners("classifier", 0.01)},
