@@ -1,6 +1,7 @@
 """What the functions of LS's own room promise; what they find is judged on the paper's page."""
 
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from clbook.experiments import separability, sphere
 from clbook.experiments.separability import recipes as chapter
 from clbook.experiments.sphere import recipes
 from clbook.losses import generalized, softplus
-from clbook.papers.ls import batches, drift, exact, repair, variants
+from clbook.papers.ls import batches, drift, exact, measures, repair, variants
 
 
 def test_the_first_variation_is_that_of_eq_3():
@@ -178,3 +179,12 @@ def test_a_later_start_of_a_run_has_the_ratio_of_its_own_time():
     )
     assert later[0] == pytest.approx(left / right, rel=1e-3)
     assert np.isnan(later[run.steps >= run.separable_at]).all()
+
+
+def test_a_run_that_is_separable_from_the_start_has_a_spread():
+    """Its points lie on a cross; iteration 0 is not never."""
+    cross = np.array([[1.0, 0.0], [-1.0, 0.0], [0.0, 0.5], [0.0, -0.5]])
+    run = SimpleNamespace(separable_at=0, steps=np.array([0]), z=cross[None])
+    assert measures.least_spread(run) == pytest.approx(0.5)
+    run.separable_at = None
+    assert measures.least_spread(run) == 0.0
