@@ -3,32 +3,20 @@
 They are checked where they lie, in `_build/html`, opened as files. Nothing here knows a page or an explorer by name.
 """
 
-import base64
-import gzip
 import html
 import html.parser
-import json
 import os
-import pathlib
 import re
-import sys
 import urllib.parse
 
 import pytest
 from browser import AXE, SKIPPED, barriers
+from pages import EXPLORERS, HTML, PAGES, ROOT, built, every_explorer, every_page, found, source  # noqa: F401
 
-ROOT = pathlib.Path(__file__).parent.parent
-HTML = ROOT / "_build" / "html"
-TEXTS = {
-    p.relative_to(HTML).as_posix(): p.read_text(encoding="utf-8")
-    for p in sorted(HTML.rglob("*.html"))
-    if "_static" not in p.parts
-}
-PAGES = [name for name, text in TEXTS.items() if 'http-equiv="Refresh"' not in text]
-EXPLORERS = [name for name in PAGES if '<figure class="clbook-explorer"' in TEXTS[name]]
 LIMIT = 1_000_000  # bytes of a page
 WITH_PICTURES = 2_000_000  # bytes of a page with its images
 PHOTOGRAPHS = "book/photographs.html"  # has the photographs themselves in it
+PHONE = 390  # pixels
 
 # The pieces of text in a figure whose contrast (WCAG) against what is painted behind them is below 4.5, with the
 # contrast.
@@ -48,38 +36,6 @@ FAINT = """figure => {
     const contrast = (high + 0.05) / (low + 0.05);
     return contrast < 4.5 ? [`${e.textContent.trim().slice(0, 40)}: ${contrast.toFixed(1)}`] : []; });
 }"""
-
-
-@pytest.fixture(scope="module", autouse=True)
-def built():
-    """Skips, or fails in CI, where there is no built book of this state of the package."""
-    sys.path.insert(0, str(ROOT / "book" / "_ext"))
-    from clbook_book import fingerprint
-
-    problem = None
-    if not PAGES:
-        problem = "there is no built book: run `jupyter-book build .` first"
-    elif not (ROOT / "_build" / ".jupyter_cache" / fingerprint(ROOT)).is_dir():
-        problem = "the built book is older than clbook: run `jupyter-book build .` again"
-    if problem:
-        pytest.fail(problem) if os.environ.get("CI") else pytest.skip(problem)
-
-
-# A page's tests come one after another, so that they can share what `kept` opens.
-every_page = pytest.mark.parametrize("page", PAGES or ["no book"], scope="module")
-every_explorer = pytest.mark.parametrize("page", EXPLORERS or ["no explorer"], scope="module")
-PHONE = 390  # pixels
-
-
-def found(page):
-    """(name, settings of the player, payload) of each explorer of a page."""
-    setups = re.findall(
-        r'<script type="application/json" class="clbook-setup">(.*?)</script>', TEXTS[page]
-    )
-    frames = re.findall(r'class="clbook-frames">([^<]*)<', TEXTS[page])
-    for setup, packed in zip(map(json.loads, setups), frames, strict=True):
-        drawings, numbers = (gzip.decompress(base64.b64decode(part)) for part in packed.split())
-        yield setup["name"], setup, json.loads(drawings) | {"numbers": numbers}
 
 
 class Links(html.parser.HTMLParser):
@@ -109,7 +65,7 @@ class Links(html.parser.HTMLParser):
 @pytest.fixture(scope="module")
 def parsed():
     """Page name -> its `Links`."""
-    return {name: Links(text) for name, text in TEXTS.items()}
+    return {name: Links(source(name)) for name in PAGES}
 
 
 @every_page
@@ -134,11 +90,7 @@ def test_page_is_light(page, parsed):
     size = page_alone + sum(file.stat().st_size for file in files)
     assert size < WITH_PICTURES, f"{size / 1e6:.2f} MB"
     assert page_alone < LIMIT or page == PHOTOGRAPHS, f"{page_alone / 1e6:.2f} MB"
-
-
-@every_page
-def test_code_that_trains_in_a_page_is_small(page):
-    code = re.findall(r'class="clbook-(?:here|play)-code">(.*?)</script>', TEXTS[page], re.DOTALL)
+    code = re.findall(r'class="clbook-(?:here|play)-code">(.*?)</script>', source(page), re.DOTALL)
     assert sum(map(len, code)) <= 120_000
 
 
@@ -154,19 +106,19 @@ PYTHON = re.compile(
 
 @every_page
 def test_tables_have_no_formula_as_one_types_it_and_no_python(page):
-    for table in re.findall(r'<table class="[^"]*clbook.*?</table>', TEXTS[page], re.DOTALL):
+    for table in re.findall(r'<table class="[^"]*clbook.*?</table>', source(page), re.DOTALL):
         named = re.sub(
             r"<cite>.*?</cite>", "", table, flags=re.DOTALL
         )  # the names of items are what links hang on
-        text = re.sub(r"\\\(.*?\\\)|<code>.*?</code>|</?su[bp]>", "·", named, flags=re.DOTALL)
-        words = html.unescape(re.sub(r"<[^>]+>", " ", text))
+        plain = re.sub(r"\\\(.*?\\\)|<code>.*?</code>|</?su[bp]>", "·", named, flags=re.DOTALL)
+        words = html.unescape(re.sub(r"<[^>]+>", " ", plain))
         assert [typed[0] for typed in ASCII.finditer(words)] == []
         assert [shown[0] for shown in PYTHON.finditer(words)] == []
 
 
 def test_references_lead_to_the_papers():
     entries = re.findall(
-        r'<div class="citation".*?</div>', TEXTS["book/bibliography.html"], re.DOTALL
+        r'<div class="citation".*?</div>', source("book/bibliography.html"), re.DOTALL
     )
     there = [
         e for e in entries if re.search(r'href="https://(doi\.org|arxiv\.org/abs|proceedings)', e)
@@ -195,9 +147,9 @@ def kept(tabs, page):
         each.page.context.close()
 
 
-def show(opened, theme="light", media="screen", width=1200):
+def show(opened, theme="light", media="screen", width=1200, height=900):
     """Show the page in a theme, on a screen or in print, so many pixels wide; returns when it has faded in."""
-    opened.page.set_viewport_size({"width": width, "height": 900})
+    opened.page.set_viewport_size({"width": width, "height": height})
     opened.page.emulate_media(color_scheme=theme, media=media)
     opened.page.wait_for_function(
         "theme => document.documentElement.dataset.theme === theme", arg=theme
@@ -221,10 +173,8 @@ def test_page_needs_no_network_logs_no_error_and_describes_its_images(page, pars
     )
     assert [tag for alt, width, tag in images if not alt or not width] == []
     assert opened.requests == [] and opened.errors == []
-    outside = [
-        url for url in parsed[page].loads + parsed[page].hints if urllib.parse.urlsplit(url).netloc
-    ]
-    assert outside == []
+    urls = parsed[page].loads + parsed[page].hints
+    assert [url for url in urls if urllib.parse.urlsplit(url).netloc] == []
 
 
 @every_page
@@ -232,16 +182,14 @@ def test_page_needs_no_network_logs_no_error_and_describes_its_images(page, pars
 def test_page_is_readable_on_a_phone(kept, theme):
     opened = kept()
     show(opened, theme, width=PHONE)
-    assert opened.page.evaluate("document.documentElement.scrollWidth") <= 390
+    assert opened.page.evaluate("document.documentElement.scrollWidth") <= PHONE
     for figure in explorers(opened):
         box = figure.bounding_box()
-        assert box["x"] >= 0 and box["x"] + box["width"] <= 390
+        assert box["x"] >= 0 and box["x"] + box["width"] <= PHONE
         assert figure.evaluate(FAINT) == []
         image = figure.query_selector("img")
         assert image.bounding_box()["width"] >= 280
-        assert image.evaluate("i => getComputedStyle(i).filter") == "none", (
-            "the dark theme greys the picture"
-        )
+        assert image.evaluate("i => getComputedStyle(i).filter") == "none", "the theme greys it"
 
 
 # Of an explorer's picture: how many letters begin where a stroke that leads to them ends, and how many of these are in
@@ -297,17 +245,6 @@ def test_letters_and_sliders_are_large_enough_on_a_phone(kept, page):
         for cell in figure.query_selector_all(".clbook-pad input"):
             box = cell.bounding_box()
             assert box["width"] >= 40 and box["x"] + box["width"] <= 390
-
-
-@every_explorer
-def test_letters_are_large_enough_beside_both_sidebars(kept, page):
-    opened = kept()
-    show(opened, width=1280)
-    figures = opened.page.query_selector_all("figure.clbook-explorer img")
-    for image, (name, _, data) in zip(figures, found(page), strict=True):
-        zoom = image.evaluate("""i => i.getBoundingClientRect().width
-            / parseFloat(getComputedStyle(i).getPropertyValue("--clbook-width"))""")
-        assert data["letters"] / data["units"] * 96 / 72 * zoom >= 8.99, name
 
 
 @every_explorer
@@ -372,7 +309,7 @@ def test_answers_are_covered_until_the_reader_commits_or_skips(tabs, page):
     opened = tabs().page
     opened.goto((HTML / page).as_uri())
     asked = opened.locator(".clbook-predict")
-    assert asked.count() == TEXTS[page].count("clbook-predict docutils")
+    assert asked.count() == source(page).count("clbook-predict docutils")
     told = opened.get_by_text(re.compile("^(What to see|Why)"))
     under = """e => { // an explorer between a question of its section and this text
       let before = e.closest("p, div.cell");
@@ -396,17 +333,21 @@ def test_answers_are_covered_until_the_reader_commits_or_skips(tabs, page):
 
 
 @every_explorer
-@pytest.mark.parametrize(("width", "height"), [(1280, 800), (390, 844)])
+@pytest.mark.parametrize(("width", "height"), [(1280, 800), (PHONE, 844)])
 def test_a_picture_and_its_first_control_are_seen_together(kept, page, width, height):
-    opened = kept(width=width, height=height)
-    for figure in explorers(opened):
+    opened = kept()
+    show(opened, width=width, height=height)
+    for figure, (name, _, data) in zip(explorers(opened), found(page), strict=True):
         image, control = figure.query_selector("img"), figure.query_selector("input")
-        image.evaluate("i => i.scrollIntoView({ block: 'start' })")
-        if width == 390:  # a phone draws its own picture, in parts, once it comes near
+        image.evaluate("i => i.scrollIntoView({ block: 'start', behavior: 'instant' })")
+        if width == PHONE:  # a phone draws its own picture, in parts, once it comes near
             drawn = "i => i.src.startsWith('blob:') && i.complete"
             opened.page.wait_for_function(drawn, arg=image)
-        place = image.bounding_box()
-        at = control.bounding_box()
+        else:  # letters are large enough beside both sidebars
+            zoom = image.evaluate("""i => i.getBoundingClientRect().width
+                / parseFloat(getComputedStyle(i).getPropertyValue("--clbook-width"))""")
+            assert data["letters"] / data["units"] * 96 / 72 * zoom >= 8.99, name
+        place, at = image.bounding_box(), control.bounding_box()
         assert at["y"] >= 0 and at["y"] + at["height"] <= height, "the control is on the screen"
         assert max(place["y"], 0) + 120 <= at["y"], "and part of the picture above it"
         bench = figure.query_selector(".clbook-bench").bounding_box()
@@ -416,29 +357,23 @@ def test_a_picture_and_its_first_control_are_seen_together(kept, page, width, he
         assert not folded or not folded.is_visible()
 
 
-@every_explorer
-def test_a_setting_in_the_text_is_set_where_it_stands(kept, page):
-    opened = kept(width=1280, height=800)
-    links = opened.page.locator(".bd-article a[href^='#'][href*=':']").all()
-    for link in links:
+@every_page
+def test_formulas_stand_beside_their_numbers_and_a_setting_in_the_text_is_set_where_it_stands(kept):
+    opened = kept()
+    show(opened)
+    hidden = """all => all.filter(e => e.offsetParent && e.scrollWidth > e.clientWidth + 1).map(e => e.textContent)"""
+    assert opened.page.eval_on_selector_all("div.math, div.math > mjx-container", hidden) == []
+    for link in opened.page.locator(".bd-article a[href^='#'][href*=':']").all():
         if not link.is_visible():
             continue
         link.evaluate("e => e.scrollIntoView({ block: 'center', behavior: 'instant' })")
         before = link.bounding_box()["y"]
         link.click()
+        name = link.get_attribute("href").split(":")[0][1:]
         opened.page.wait_for_function(
-            "href => decodeURIComponent(location.hash).includes(href.split('&')[0].slice(1).split(':')[0])",
-            arg=link.get_attribute("href"),
+            "name => decodeURIComponent(location.hash).includes(name)", arg=name
         )
         assert abs(link.bounding_box()["y"] - before) <= 40
-
-
-@every_page
-def test_formulas_stand_beside_their_numbers(kept):
-    opened = kept()
-    show(opened)
-    hidden = """all => all.filter(e => e.offsetParent && e.scrollWidth > e.clientWidth + 1).map(e => e.textContent)"""
-    assert opened.page.eval_on_selector_all("div.math, div.math > mjx-container", hidden) == []
 
 
 @every_page
@@ -482,9 +417,9 @@ def test_notebook_pages_say_what_they_took():
     for name in PAGES:
         source = (ROOT / name).with_suffix(".ipynb")
         if source.exists() and '"cell_type": "code"' in source.read_text():
-            assert "The code of this page took" in TEXTS[name], name
+            assert "The code of this page took" in source(name), name
 
 
 def test_the_front_page_shows_an_explorer():
     assert "book/intro.html" in EXPLORERS
-    assert 'url=book/intro.html"' in TEXTS["index.html"]
+    assert 'url=book/intro.html"' in source("index.html")

@@ -1,6 +1,6 @@
 """A chapter as slides, and its questions: in the built page, without a network."""
 
-from test_book import HTML, built  # noqa: F401 (a fixture)
+from pages import HTML, built  # noqa: F401 (a fixture)
 
 PAGE = (HTML / "book/separability.html").as_uri()
 

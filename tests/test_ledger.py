@@ -4,29 +4,11 @@ import json
 import re
 
 import pytest
-from test_book import HTML, PAGES, TEXTS, built  # noqa: F401 (a fixture)
+from pages import HTML, PAGES, built, source  # noqa: F401 (a fixture)
 
 from clbook.papers import judging
 
-PAPERS = {name: judging.paper(name) for name in judging.NAMES}
-KEYS = {
-    "id",
-    "paper",
-    "item",
-    "source",
-    "ours",
-    "says",
-    "setting",
-    "bar",
-    "condition",
-    "measured",
-    "evidence",
-    "verdict",
-    "margin",
-    "interval",
-    "chapter",
-    "anchor",
-}
+KEYS = "id paper item source ours says setting bar condition measured evidence verdict margin interval chapter anchor"
 LEDGER = "book/ledger.html"
 
 
@@ -37,8 +19,13 @@ def ledger():
 
 def test_every_item_of_the_papers_is_listed(ledger):
     listed = {(record["paper"], record["item"]) for record in ledger}
-    assert {(name, item["item"]) for name in PAPERS for item in PAPERS[name].items} == listed
-    assert all(set(record) == KEYS and record["verdict"] in judging.VERDICTS for record in ledger)
+    assert {
+        (name, item["item"]) for name in judging.NAMES for item in judging.paper(name).items
+    } == listed
+    assert all(
+        set(record) == set(KEYS.split()) and record["verdict"] in judging.VERDICTS
+        for record in ledger
+    )
     assert len({record["id"] for record in ledger}) == len(ledger)
 
 
@@ -56,7 +43,7 @@ def test_the_ledger_says_what_the_committed_list_says(ledger):
 
 @pytest.mark.parametrize("name", judging.NAMES)
 def test_lines_of_an_item_differ_in_more_than_their_verdict(name):
-    page = TEXTS[f"book/papers/{name.lower()}.html"]
+    page = source(f"book/papers/{name.lower()}.html")
     for item in re.findall(r'<tr id="item-.*?</tr>', page, re.DOTALL):
         lines = re.findall(r"</a>:(.*?)\(<a", item, re.DOTALL)
         assert len(set(lines)) == len(lines), lines
@@ -64,13 +51,13 @@ def test_lines_of_an_item_differ_in_more_than_their_verdict(name):
 
 def test_every_claim_stands_on_one_page():
     for id in judging.committed():
-        assert len([name for name in PAGES if f'id="claim-{id}"' in TEXTS[name]]) == 1, id
+        assert len([name for name in PAGES if f'id="claim-{id}"' in source(name)]) == 1, id
 
 
 def test_a_chapter_leads_to_its_claims_in_one_line():
-    for name in PAPERS:
-        for claim in PAPERS[name].claims.values():
-            page = TEXTS[f"book/{claim.page}.html"]
+    for name in judging.NAMES:
+        for claim in judging.paper(name).claims.values():
+            page = source(f"book/{claim.page}.html")
             if claim.shown and "papers/" not in claim.page:
                 (line,) = re.findall(r'<p class="clbook-evidence">.*?</p>', page, re.DOTALL)
                 assert f'href="papers/{name.lower()}.html#claim-{claim.id}"' in line, claim.id
@@ -81,7 +68,7 @@ def test_every_claim_leads_to_its_place_in_the_chapter(ledger):
     judged = judging.committed()
     for record in ledger:
         if record["id"] in judged:
-            page = TEXTS[f"book/{record['chapter']}.html"]
+            page = source(f"book/{record['chapter']}.html")
             assert f'id="{record["anchor"]}"' in page, record["id"]
 
 
@@ -113,7 +100,9 @@ def test_the_filter_leaves_what_was_asked_for(tabs):
     assert set(lines) == {"fails"}
     assert opened.page.inner_text(".clbook-filter output") == f"{len(shown)} items"
     assert [
-        name for name in PAPERS if opened.page.get_by_role("heading", name=f"{name}: ").count()
+        name
+        for name in judging.NAMES
+        if opened.page.get_by_role("heading", name=f"{name}: ").count()
     ] == ["SA"]
     assert opened.requests == [] and opened.errors == []
 
