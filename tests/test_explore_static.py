@@ -7,13 +7,14 @@ import csv
 import dataclasses
 import importlib
 import io
+import itertools
 import pkgutil
 import re
 
 import numpy as np
 import pytest
 import toy
-from browser import barriers
+from browser import alone, barriers
 from matplotlib.collections import LineCollection
 from PIL import Image
 
@@ -80,49 +81,21 @@ def test_a_figure_without_a_picture_and_a_config_without_settings_are_named(stil
         explore(toy.run, toy.draw, {"a": 1}, a=[1])
 
 
-def configs():
-    """Every Config of the experiments and the papers."""
-    for module in [
-        *pkgutil.walk_packages(experiments.__path__, "clbook.experiments."),
-        *pkgutil.walk_packages(papers.__path__, "clbook.papers."),
-    ]:
-        for kind in vars(importlib.import_module(module.name)).values():
-            if (
-                isinstance(kind, type)
-                and issubclass(kind, Settings)
-                and kind.__module__ == module.name
-            ):
-                yield kind
-
-
 NAMES = "eps|tau|lr|eta|psi|std|sd|init|dim|alike|normalize|scaling|augmentation|True|False|None"
 
 
 def test_no_label_or_value_of_a_control_is_a_python_name():
-    found = list(configs())
-    for kind in found:
-        for field in dataclasses.fields(kind):
-            values = *(field.metadata["choices"] or ()), True
-            said = (
-                controls.label(field),
-                *(controls.text(value).replace("_", " ") for value in values),
-            )
-            code = [text for text in said if re.search(rf"_|\\|'|\b({NAMES})\b", text)]
-            assert not code and controls.label(field)[0] != "(", field.name
+    """Of every Config of the experiments and the papers: a live panel shows all of its fields."""
+    parts = [*pkgutil.walk_packages(experiments.__path__, "clbook.experiments.")]
+    parts += pkgutil.walk_packages(papers.__path__, "clbook.papers.")
+    modules = [importlib.import_module(part.name) for part in parts]
+    kinds = {kind for module in modules for kind in vars(module).values() if isinstance(kind, type)}
+    found = [kind for kind in kinds if issubclass(kind, Settings) and kind is not Settings]
+    for field in itertools.chain(*map(dataclasses.fields, found)):
+        values = map(controls.text, (*(field.metadata["choices"] or ()), True))
+        said = [controls.label(field), *(value.replace("_", " ") for value in values)]
+        assert not re.search(rf"_|\\|'|\b({NAMES})\b|^\(", "\n".join(said), re.MULTILINE), field
     assert len(found) >= 8
-
-
-def test_a_label_names_what_its_own_experiment_means():
-    labels = {
-        field.metadata["doc"]: controls.label(field)
-        for kind in configs()
-        for field in dataclasses.fields(kind)
-    }
-    assert labels["number of places K"] == "places K" and labels["step size"] == "step size η"
-    assert (
-        labels["number of clusters"] == "clusters"
-        and labels["number of hidden layers"] == "hidden layers"
-    )
 
 
 def test_an_explorer_with_few_frames_keeps_the_first_and_the_last(still):
@@ -212,6 +185,19 @@ def address(tmp_path_factory):
     return file.as_uri()
 
 
+@pytest.fixture
+def drawn(tabs, still, tmp_path):
+    """`drawn(figure, width, **how)`: an explorer of the toy with another figure, on an opened page of its own."""
+
+    def drawn(figure, width=1200, a=(1,), **how):
+        made = explore(toy.run, figure, BASE, name="own", a=a, **how)
+        page = tabs(width=width, height=844).page
+        page.goto(alone(made, tmp_path).as_uri())
+        return page
+
+    return drawn
+
+
 def press(page, axis, index, k=0):
     """Press the button number `index` of a choice."""
     page.locator("figure.clbook-explorer").nth(k).locator(f"[data-axis={axis}] input").nth(
@@ -255,35 +241,6 @@ def tab(tabs, address):
     yield opened
     assert opened.requests == [] and opened.errors == []
     opened.page.context.close()
-
-
-def test_every_slider_moves_by_arrow_key_and_by_mouse(tab):
-    page = tab.page
-    assert shown(page)[1] == expected(0)
-    to_the_end(page)
-    states = [shown(page)]
-    for axis, key, alt, value in (
-        ("a", "ArrowRight", expected(-1, a=4.0), "4"),
-        ("frame", "ArrowLeft", expected(22, a=4.0), "22"),
-    ):
-        slide(page, axis).focus()
-        page.keyboard.press(key)
-        wait_alt(page, alt)
-        assert slide(page, axis).get_attribute("aria-valuetext") == value
-        assert page.locator(f"label:has([data-axis={axis}]) output").first.inner_text() == value
-        states.append(shown(page))
-    page.locator("[data-axis=b] input:checked").first.focus()
-    page.keyboard.press("ArrowLeft")
-    wait_alt(page, expected(22, 4.0, 1))
-    states.append(shown(page))
-    page.get_by_role("radio", name="2", exact=True).first.check(force=True)
-    wait_alt(page, expected(22, 4.0, 2))
-    for axis, alt in (("a", expected(22, 0.5)), ("frame", expected(0, 0.5))):
-        box = slide(page, axis).bounding_box()
-        page.mouse.click(box["x"] + 4, box["y"] + box["height"] / 2)  # to the least value
-        wait_alt(page, alt)
-        states.append(shown(page))
-    assert len({src for src, _ in states}) == len(states)
 
 
 CELLS = "all => all.map(e => e.getAttribute('aria-label').replace(' (rad)', ''))"
@@ -348,16 +305,6 @@ def test_a_cell_tells_its_run_s_end_only_once_that_run_has_been_shown(tab):
     assert told() == [0, 2, 3, 4]
     page.get_by_role("button", name="All cells").click()
     assert told() == [*range(6)]
-
-
-def test_the_cells_of_a_pad_are_large_enough_for_a_finger(tabs, address):
-    page = tabs(width=390, has_touch=True).page
-    page.goto(address)
-    boxes = [cell.bounding_box() for cell in page.query_selector_all(".clbook-pad input")]
-    assert len(boxes) == 6 and min(min(box["width"], box["height"]) for box in boxes) >= 43.9
-    assert max(box["x"] + box["width"] for box in boxes) <= 390
-    page.locator(".clbook-pad input").first.tap()
-    wait_alt(page, expected(-1, 0.5, 1), 2)
 
 
 def test_keys_do_not_reach_the_page(tab):
@@ -464,7 +411,7 @@ def test_a_setting_chosen_at_the_beginning_plays(tab, tabs, address):
     wait_alt(still, expected(-1, 4.0))
 
 
-def test_what_is_not_reached_is_covered_and_has_no_name(tabs, still, tmp_path):
+def test_what_is_not_reached_is_covered_and_has_no_name(drawn):
     """A curve ends at the time shown: in the picture, beside its name, and under the pointer."""
 
     def figure(result, frame):
@@ -476,10 +423,7 @@ def test_what_is_not_reached_is_covered_and_has_no_name(tabs, still, tmp_path):
         style.name_lines(ax)
         return style.Picture(fig, f"step {time}")
 
-    player = explore(toy.run, figure, BASE, time="steps", frames=FRAMES, a=[1], name="rise")
-    (tmp_path / "rise.html").write_text(player._repr_html_(), encoding="utf-8")
-    page = tabs().page
-    page.goto((tmp_path / "rise.html").as_uri())
+    page = drawn(figure, time="steps", frames=FRAMES)
     image, readout = page.locator("figure.clbook-explorer img"), page.locator(".clbook-readout")
 
     def red():
@@ -521,6 +465,9 @@ def test_runs_of_different_length_keep_the_time(tab):
     press(page, "steps", 0, 1)
     wait_alt(page, expected(3, steps=3), 1)
     assert slide(page, "frame", 1).get_attribute("max") == "3"
+    page.locator("[data-axis=b] input:checked").first.focus()
+    page.keyboard.press("ArrowLeft")
+    wait_alt(page, expected(-1, b=1))
 
 
 def test_the_address_holds_the_state(tab, tabs, address):
@@ -725,18 +672,6 @@ def test_an_explorer_stands_alone(tabs, address, tab):
     other.context.close()
 
 
-def test_controls_stay_in_sight_with_a_picture_that_is_higher_than_the_screen(tabs, address):
-    for width, height in ((1280, 800), (390, 844)):
-        page = tabs(width=width, height=height).page
-        page.goto(address)
-        for figure in page.query_selector_all("figure.clbook-explorer"):
-            image, control = figure.query_selector("img"), figure.query_selector("input")
-            image.evaluate("i => i.scrollIntoView({ block: 'start' })")
-            place, at = image.bounding_box(), control.bounding_box()
-            assert at["y"] + at["height"] <= height and max(place["y"], 0) + 120 <= at["y"]
-        page.context.close()
-
-
 def test_a_title_has_a_number_and_a_caption_stands_below(tabs, still, tmp_path):
     players = [
         explore(toy.run, toy.draw, BASE, a=[1], title=title, caption=caption)
@@ -826,8 +761,7 @@ def test_csv_holds_the_results_own_numbers(tab):
     np.testing.assert_allclose(cells[:, 2], (unit @ unit.T).ravel(), rtol=5e-5, atol=1e-7)
 
 
-def test_figures_with_bars_words_and_arrows_have_numbers_too(tabs, still, tmp_path):
-
+def test_figures_with_bars_words_and_arrows_have_numbers_too(drawn):
     def figure(result):
         fig, ((bars, across, arrows, empty),) = style.axes(4)
         bars.bar(["one", "two"], [3.25, 1 / 3])
@@ -843,12 +777,7 @@ def test_figures_with_bars_words_and_arrows_have_numbers_too(tabs, still, tmp_pa
         empty.axvline(1.5)
         return style.Picture(fig, "four kinds")
 
-    player = explore(toy.run, figure, BASE, a=[1], name="kinds")
-    (tmp_path / "kinds.html").write_text(
-        f'<meta charset="utf-8">{player._repr_html_()}', encoding="utf-8"
-    )
-    page = tabs().page
-    page.goto((tmp_path / "kinds.html").as_uri())
+    page = drawn(figure)
     rows = list(csv.DictReader(io.StringIO(download(page, "CSV")[1].partition("\n")[2])))
     kinds = {
         name: [row for row in rows if row["series"] == name]
@@ -881,18 +810,14 @@ def test_figures_with_bars_words_and_arrows_have_numbers_too(tabs, still, tmp_pa
             )
 
 
-def test_a_name_is_no_formula_of_a_spreadsheet(tabs, still, tmp_path):
-
+def test_a_name_is_no_formula_of_a_spreadsheet(drawn):
     def figure(result):
         fig, ((ax,),) = style.axes()
         ax.plot([1, 2], [-3, 4], gid="=1+1")
         ax.set(xlabel="@sum", ylabel="=A1")
         return style.Picture(fig, "a line")
 
-    player = explore(toy.run, figure, BASE, a=[1])
-    (tmp_path / "page.html").write_text(player._repr_html_(), encoding="utf-8")
-    page = tabs().page
-    page.goto((tmp_path / "page.html").as_uri())
+    page = drawn(figure)
     table = ["panel,series,'@sum,'=A1", "'=A1,'=1+1,1,-3", "'=A1,'=1+1,2,4"]
     assert data.table(figure(toy.run(BASE)).fig).splitlines() == table
     assert download(page, "CSV")[1].splitlines()[1:] == table
@@ -1002,7 +927,7 @@ def test_hover_names_the_nearest_datum(tab):
     readout.wait_for(state="hidden")
 
 
-def test_without_script_the_start_is_there(tabs, address):
+def test_without_script_the_start_is_there(tab, tabs, address):
     page = tabs(java_script_enabled=False).page
     page.goto(address)
     img, end = (page.locator("figure.clbook-explorer img").nth(k) for k in range(2))
@@ -1011,47 +936,7 @@ def test_without_script_the_start_is_there(tabs, address):
     assert np.asarray(Image.open(io.BytesIO(img.screenshot()))).std() > 10  # a picture, not a blank
     assert page.get_by_text("The sliders need JavaScript").first.is_visible()
     assert slide(page, "a").is_disabled()
-
-
-def test_with_script_the_note_about_it_is_gone(tab):
     assert tab.page.get_by_text("The sliders need JavaScript").count() == 0
-
-
-def test_a_phone_shows_all_of_it(tabs, address):
-    page = tabs(width=390, height=844, has_touch=True).page
-    page.goto(address)
-    slide(page, "a").tap(position={"x": 6, "y": 10})
-    page.get_by_role("button", name="To the end").first.tap()
-    wait_alt(page, expected(-1, 0.5))
-    assert page.evaluate("document.documentElement.scrollWidth") <= 390
-    image = page.locator("figure.clbook-explorer img").first
-    page.wait_for_function(
-        "i => i.src.startsWith('blob:') && i.complete && i.naturalHeight > i.naturalWidth",
-        arg=image.element_handle(),
-    )
-    shown, svg = (
-        image.bounding_box(),
-        page.evaluate("fetch(document.querySelector('img').src).then(r => r.text())"),
-    )
-    parts = re.findall(
-        r'<svg x="\S+" y="\S+" width="(\S+)" height="\S+" viewBox="\S+ \S+ (\S+) ', svg
-    )
-    assert len(parts) == 3, "a panel below another"
-    scales = [float(width) / float(units) for width, units in parts]
-    assert max(scales) == pytest.approx(min(scales)), "one scale for all"
-    smallest = 9 * vector.UNITS  # points of the labels of ticks are 10, of a title 10.5
-    for width, units in parts:
-        assert float(width) / float(units) * smallest >= 9
-    assert shown["width"] <= 390, "no panel is wider than the screen"
-    bench = page.locator(".clbook-bench").first.bounding_box()
-    assert shown["height"] + bench["height"] <= 844, "picture and controls are seen together"
-    for control in page.locator(
-        "figure.clbook-explorer :is(input, button:visible, output, .clbook-stage)"
-    ).all():
-        box = control.bounding_box()
-        assert box["x"] >= 0 and box["x"] + box["width"] <= 390
-    for control in page.locator("figure.clbook-explorer :is(input, button:visible)").all():
-        assert control.bounding_box()["height"] >= 44
 
 
 def test_a_tap_on_a_phone_names_the_datum_and_stays(tabs, address):
@@ -1068,7 +953,7 @@ def test_a_tap_on_a_phone_names_the_datum_and_stays(tabs, address):
     assert re.match(r"class \d: z_1 = \S+, z_2 = \S+$", readout.inner_text())
 
 
-def test_a_phone_shows_all_frames_on_one_scale(tabs, still, tmp_path):
+def test_a_phone_shows_all_frames_on_one_scale(drawn):
     """A name beside a panel that gets longer as time goes on takes no room from the panel."""
 
     def figure(result, frame):
@@ -1082,10 +967,7 @@ def test_a_phone_shows_all_frames_on_one_scale(tabs, still, tmp_path):
         right.set_position([0.7, 0.2, 0.25, 0.6])
         return style.Picture(fig, f"step {time}")
 
-    player = explore(toy.run, figure, BASE, time="steps", frames=FRAMES, a=[1], name="names")
-    (tmp_path / "names.html").write_text(player._repr_html_(), encoding="utf-8")
-    page = tabs(width=390, height=844).page
-    page.goto((tmp_path / "names.html").as_uri())
+    page = drawn(figure, 390, time="steps", frames=FRAMES)
     tiles = page.evaluate("""async () => {
       const data = await clbookFrames.unpack(document.querySelector(".clbook-frames").textContent);
       return data.frames.map((frame) => clbookFrames.arranged(data, frame, 350).tiles);
@@ -1095,7 +977,7 @@ def test_a_phone_shows_all_frames_on_one_scale(tabs, still, tmp_path):
     page.context.close()
 
 
-def test_on_a_phone_words_across_panels_do_not_tie_them(tabs, still, tmp_path):
+def test_on_a_phone_words_across_panels_do_not_tie_them(drawn):
     """A title over two panels and a remark below both stand in parts of their own, and nothing is scrolled sideways."""
 
     def figure(result):
@@ -1106,10 +988,7 @@ def test_on_a_phone_words_across_panels_do_not_tie_them(tabs, still, tmp_path):
         fig.supxlabel("a remark below both of them")
         return style.Picture(fig, "two lines")
 
-    player = explore(toy.run, figure, BASE, a=[1, 4], name="tied")
-    (tmp_path / "tied.html").write_text(player._repr_html_(), encoding="utf-8")
-    page = tabs(width=390, height=844).page
-    page.goto((tmp_path / "tied.html").as_uri())
+    page = drawn(figure, 390, a=(1, 4))
     width, rows, ways = page.evaluate("""async () => {
       const data = await clbookFrames.unpack(document.querySelector(".clbook-frames").textContent);
       const at = (tall) => clbookFrames.arranged(data, data.frames[0], 350, tall), { width, tiles } = at();
@@ -1119,17 +998,13 @@ def test_on_a_phone_words_across_panels_do_not_tie_them(tabs, still, tmp_path):
     page.context.close()
 
 
-def test_the_name_of_a_datum_stays_inside_the_picture(tabs, still, tmp_path):
-
+def test_the_name_of_a_datum_stays_inside_the_picture(drawn):
     def figure(result):
         fig, ((ax,),) = style.axes(1)
         ax.plot([0, 1], [0, 1], label="a name of many words " * 8)
         return style.Picture(fig, "a line")
 
-    player = explore(toy.run, figure, BASE, a=[1, 4], name="long")
-    (tmp_path / "long.html").write_text(player._repr_html_(), encoding="utf-8")
-    page = tabs(width=800).page
-    page.goto((tmp_path / "long.html").as_uri())
+    page = drawn(figure, 800, a=(1, 4))
     image, readout = page.locator("figure.clbook-explorer img"), page.locator(".clbook-readout")
     box = image.bounding_box()
     for part in (0.2, 0.45, 0.55, 0.9):

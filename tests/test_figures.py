@@ -155,11 +155,6 @@ def test_axes_are_labelled_and_not_empty_data_has_one_name_and_the_figure_can_be
             assert len(gids) == len(set(gids)), gids
 
 
-def test_every_figure_is_in_this_file():
-    for chapter, (module, _) in CHAPTERS.items():
-        assert figures(module) and set(arguments(chapter)) == set(figures(module))
-
-
 @pytest.mark.parametrize("tau, tolerance", [(0.2, 0.01), (0.05, 0.1)])
 def test_alt_text_of_the_landscape_chapter_says_the_numbers_of_its_figure(tau, tolerance):
     """The threshold by brute force: the first K whose mean of exp(-|a - b|^2 / 2 tau) is near that of the circle."""
