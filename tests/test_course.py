@@ -176,8 +176,7 @@ def test_every_term_is_defined_once():
 
 
 @pytest.mark.parametrize(
-    ("terms", "page"),
-    [pytest.param(terms, page, id=terms[0]) for terms, _, page in glossary()],
+    ("terms", "page"), [pytest.param(terms, page, id=terms[0]) for terms, _, page in glossary()]
 )
 def test_terms_are_defined_at_or_before_their_first_use(terms, page):
     """No page before the one that introduces a term uses it, unless it links to the glossary."""

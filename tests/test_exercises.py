@@ -88,8 +88,7 @@ def own_slope(theta, tau):
 
 
 @pytest.mark.parametrize(
-    ("page", "function"),
-    [("alignment", own_nscl), ("kernel", own_kernel), ("sphere", own_slope)],
+    ("page", "function"), [("alignment", own_nscl), ("kernel", own_kernel), ("sphere", own_slope)]
 )
 def test_a_solution_written_in_another_way_is_accepted(page, function):
     assert clbook.check(page, "implement", function).said == "Right."

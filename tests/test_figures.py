@@ -187,8 +187,7 @@ def test_alt_text_of_the_separability_chapter_says_the_numbers_of_its_figure(fra
     assert result.separable_at > 0
     known = [result.separable_at] if frame else []  # at the start nobody knows when it will be
     assert numbers(separability_figures.trajectories(result, frame).alt) == pytest.approx(
-        [config.n, config.eps, config.tau, *known, result.steps[frame], np.ptp(shown)],
-        rel=5e-3,
+        [config.n, config.eps, config.tau, *known, result.steps[frame], np.ptp(shown)], rel=5e-3
     )
 
 

@@ -23,10 +23,7 @@ from clbook.experiments.landscape import (
     second_variation,
 )
 from clbook.experiments.landscape import descent as down
-from clbook.experiments.landscape.curves import (
-    EQ1,
-    MOST,
-)
+from clbook.experiments.landscape.curves import EQ1, MOST
 from clbook.losses import generalized, nt_xent_mean
 
 SEEDS = range(5)

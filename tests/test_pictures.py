@@ -65,11 +65,7 @@ def test_few_colours_keep_those_of_thin_lines_beside_a_large_matrix():
     assert kind == "data:image/webp;base64"
     whole, few, in_page = (
         np.asarray(Image.open(io.BytesIO(image)).convert("RGB")).astype(int)
-        for image in (
-            picture.png(144),
-            base64.b64decode(picture.small()),
-            base64.b64decode(inline),
-        )
+        for image in (picture.png(144), base64.b64decode(picture.small()), base64.b64decode(inline))
     )
     assert abs(whole - few).max() < 40, "of 255 levels"
     assert (in_page == few).all() and len(inline) < len(picture.small())
@@ -100,11 +96,6 @@ def test_the_terms_of_the_condition_are_places_and_not_lengths():
     expected = [check.left[0], check.right[0], 0.1**3 / config.tau]
     expected += [check.gamma[0], check.sigma2[0], check.delta[0]]
     np.testing.assert_allclose(places, np.maximum(expected, separability_figures.LEAST))
-
-
-@pytest.mark.parametrize("factor, said", [(1.003, "0.3%"), (1.4, "40%"), (3.14, "a factor of 3.1")])
-def test_how_far_off_a_fit_is_said_as_per_cent_where_it_is_near(factor, said):
-    assert separability_figures._off(factor) == said
 
 
 def test_a_strip_does_not_sort_the_points_by_their_class():

@@ -7,6 +7,7 @@ import ast
 import functools
 import itertools
 import os
+import re
 from unittest import mock
 
 import numpy as np
@@ -95,6 +96,12 @@ def answer(page, name):
     """The number of the answer that a prediction calls right."""
     body = dict(PREDICTED.findall(markdown(f"book/{page}")))[name]
     return Predict.read(body).right + 1
+
+
+def says(page, words):
+    """Whether a sentence of the page has these words, in which a number was computed."""
+    text = re.sub(r"<[^>]+>|[*$]", "", markdown(f"book/{page}"))
+    return words in " ".join(text.split())
 
 
 def when(result, name="separable_at"):
@@ -254,7 +261,8 @@ def test_sphere_start():
     it = runs("sphere", "start")
     cap, uniform = at = it.table(lambda pair: when(pair["network"], "clustered_at"))
     np.testing.assert_allclose(it.cells, at, 0)
-    assert cap[0] == 5 < cap[1] < np.inf and np.isinf(uniform).all()
+    assert cap[0] < cap[1] < np.inf and np.isinf(uniform).all()
+    assert says("sphere", f"apart at iteration {cap[0]:.0f}.")
     mixed = [it[at]["network"] for at in it if "uniform" in at]
     mixed += [pair["vanilla"] for pair in it.values()]
     assert max(flow.accuracy.max() for flow in mixed) < 0.5
@@ -290,7 +298,8 @@ def test_sphere_temperature():
     steps = np.sin(np.diff(middles(it[0.1, 6]["network"])))
     assert abs(np.sign(steps).sum()) == 5, "six colours in the order of the row"
     at = np.array([r.clustered_at for r in value("sphere", "slow")])
-    assert ((at[:-1] / at[1:] > 1.45) & (at[:-1] / at[1:] < 1.95)).all()
+    least, most = (f(at[:-1] / at[1:]) for f in (min, max))
+    assert says("sphere", f"by a factor between {least:.1f} and {most:.1f}")
     assert answer("sphere", "halve") == 2
 
 
@@ -327,7 +336,8 @@ def test_overlap_overlap():
     trained = {at: (pair["random"], pair["shuffled"]) for at, pair in it.items()}
     np.testing.assert_allclose(it.cells, it.table(lambda pair: pair["random"].accuracy()), 0, 0.006)
     islands = {width: random.islands for (width, tau), (random, _) in trained.items()}
-    assert islands == {5: 24, 8: 24, 10: 12, 15: 4, 20: 4, 30: 4, 45: 1, 90: 1, 180: 1}
+    assert [*islands.values()] == [24, 24, 12, 4, 4, 4, 1, 1, 1]
+    assert says("overlap", f"10 degrees, {islands[10]} islands.")
     for width in (5, 8):
         random, shuffled = trained[width, 0.2]
         assert max(random.accuracy(), shuffled.accuracy()) < 0.6
@@ -411,7 +421,8 @@ def test_content_style_projector():
     it = runs("content_style", "projector")
     on, off = it.table(lambda r: r.rank[-1, -1]).T
     np.testing.assert_allclose(it.cells, np.stack([on, off], 1), 0, 0.51)
-    assert [*on.round()[[2, 0]]] == [18, 43] and abs(on - off).max() <= 2
+    assert says("content_style", f"from {on[2]:.0f} to {on[0]:.0f} with the norm")
+    assert abs(on - off).max() <= 2
     lead = it.table(lambda r: r.readout[-1, 0] - r.readout[-1, 1])[:, 0]
     assert lead[0] < 0.5 * lead[2] and answer("content_style", "projector-rank") == 1
 
@@ -567,7 +578,7 @@ def test_sa_scaling():
     gap = it.table(lambda r: r.gap[-1, 1])
     np.testing.assert_allclose(it.cells, gap, 0, 0.006)
     assert (np.diff(gap[:, :3], axis=0) > 0).all()
-    assert gap[[0, 2], 0] == pytest.approx([0.14, 0.28], abs=0.005)
+    assert says("papers/sa", f"from {gap[0, 0]:.2f} at 32 to {gap[2, 0]:.2f} at 128 points")
     assert gap[:, 3].max() < 1.15 * gap[:, 3].min()  # a constant rate
 
 
