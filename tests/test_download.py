@@ -23,6 +23,9 @@ from jupyter_client.kernelspec import get_kernel_spec
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 ROOT = pathlib.Path(__file__).parent.parent
+sys.path.append(str(ROOT / "book/_ext"))
+import clbook_download  # noqa: E402
+
 BUILT = ROOT / "_build/html"
 NOTEBOOKS = sorted((BUILT / "_notebooks").glob("*.ipynb"))
 GUIDE = (ROOT / "CONTRIBUTING.md").read_text()
@@ -123,6 +126,15 @@ def texts(notebook):
 def wheel(folder):
     (found,) = folder.glob("*.whl")
     return found
+
+
+PIP = [sys.executable, "-m", "pip"]
+INSTALL = ["install", "--quiet", "--no-deps", "--no-index"]
+
+
+def version_of(toy):
+    """The version of the toy's package."""
+    return re.search(r'__version__ = "(.*)"', (toy.folder / "clbook/__init__.py").read_text())[1]
 
 
 def test_the_guide_writes_out_an_experiment():
@@ -244,21 +256,8 @@ def test_the_page_offers_its_notebook_and_the_package(toy):
 
 def test_the_notebook_runs_with_the_package_from_the_wheel_alone(toy, tmp_path):
     """All but the first cell; `.ci/download` runs that too, in a new environment."""
-    subprocess.run(
-        [
-            sys.executable,
-            "-m",
-            "pip",
-            "install",
-            "--quiet",
-            "--no-deps",
-            "--no-index",
-            "--target",
-            tmp_path / "site",
-            wheel(toy.offered),
-        ],
-        check=True,
-    )
+    command = [*PIP, *INSTALL, "--target", tmp_path / "site", wheel(toy.offered)]
+    subprocess.run(command, check=True)
     first, *cells = toy.notebook.cells
     code = "\n\n".join(cell.source for cell in cells if cell.cell_type == "code")
     (tmp_path / "run.py").write_text(
@@ -279,35 +278,26 @@ def test_the_notebook_runs_with_the_package_from_the_wheel_alone(toy, tmp_path):
 
 def test_a_wheel_of_another_state_is_installed_over_an_older_one(toy, tmp_path):
     """pip leaves alone what has the version that is there: two states of the package have two versions."""
-    place = tmp_path / "venv"
-    subprocess.run([sys.executable, "-m", "venv", place], check=True)
+    place, offered = tmp_path / "venv", tmp_path / "html/_notebooks"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", place], check=True)
+    shutil.copytree(toy.offered, offered)
     losses = toy.folder / "clbook/losses.py"
-    before, old = losses.read_text(), wheel(toy.offered)
-    kept = shutil.copy(old, tmp_path / old.name)
+    before = losses.read_text()
     losses.write_text(before + "\nSTATE = 2\n")
-    built = subprocess.run(
-        [pathlib.Path(sys.executable).with_name("jupyter-book"), "build", "."],
-        cwd=toy.folder,
-        env=environment(toy.folder),
-        text=True,
-        capture_output=True,
-        check=False,
+    # What a build begins with; its pages are not needed.
+    clbook_download.make_wheel(
+        types.SimpleNamespace(
+            srcdir=toy.folder,
+            outdir=offered.parent,
+            builder=types.SimpleNamespace(name="html"),
+            config=types.SimpleNamespace(clbook_environment={"clbook": version_of(toy)}),
+        )
     )
     losses.write_text(before)
-    assert built.returncode == 0, built.stdout + built.stderr
-    new = wheel(toy.offered)
+    old, new = wheel(toy.offered), wheel(offered)
     assert new.name != old.name
-    for each in (kept, new):
-        command = [
-            place / "bin/python",
-            "-m",
-            "pip",
-            "install",
-            "--quiet",
-            "--no-deps",
-            "--no-index",
-        ]
-        subprocess.run([*command, each], check=True)
+    for each in (old, new):
+        subprocess.run([*PIP, "--python", place / "bin/python", *INSTALL, each], check=True)
     (installed,) = place.glob("lib/python*/site-packages/clbook/losses.py")
     assert "STATE = 2" in installed.read_text()
 
@@ -426,7 +416,7 @@ def run(command, folder, **variables):
 
 
 def test_a_release_is_packed_and_its_pages_are_put_on_their_branch(toy, hosted, tmp_path):
-    version = re.search(r'__version__ = "(.*)"', (toy.folder / "clbook/__init__.py").read_text())[1]
+    version = version_of(toy)
     command = [sys.executable, ".ci/release", f"v{version}"]
     log = toy.folder / "CHANGELOG.md"
     text = re.sub(rf"^## {version}.*$", "## not dated", log.read_text(), flags=re.MULTILINE)
