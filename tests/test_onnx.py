@@ -49,7 +49,7 @@ class Executor:
         }
         pure = make_fx(pure, decomposition_table=known)(*examples).eval()
         written = io.BytesIO()
-        torch.onnx.export(pure, examples, dynamo=True, verbose=False).save(written)
+        torch.onnx.export(pure, examples, dynamo=True, verbose=False, optimize=False).save(written)
         self.session = onnxruntime.InferenceSession(written.getvalue())
         self.names = [given.name for given in self.session.get_inputs()]
         assert len(self.names) == len(self.inputs)
