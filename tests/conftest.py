@@ -15,12 +15,12 @@ if "PYTEST_XDIST_WORKER_COUNT" in os.environ:  # in each process, before torch i
     share(int(os.environ["PYTEST_XDIST_WORKER_COUNT"]))
     gc.disable()  # until all modules are loaded: to look through what they leave behind takes a fifth of the time
 
-# `pytest` is what one runs after a change: it takes no longer than a build of the book. `pytest --all` runs these files
-# and the notebooks, too, as CI does. What is named in the command is run in any case.
+# `pytest` is what one runs after a change, in no more time than a build takes. `pytest --all` runs these files,
+# tests marked `long`, and the notebooks, too, as CI does. Files and folders that the command names are run whole.
 ALL = {
     # each page in a browser, at several widths, with each slider moved
     "alignment_play", "book", "deck", "diagnose_inpage", "explore_pages", "explore_static", "hover", "inpage",
-    "items_box", "lab", "ledger", "playground", "predictions", "pulling", "quiz", "sentences", "wall",
+    "items_box", "lab", "ledger", "playground", "predictions", "pulling", "sentences", "wall", "writer",
     # whole trainings, traced or made again from their records; environments and builds of their own
     "download", "forked", "onnx", "practice", "records_beginnings", "stale", "trace",
 }  # fmt: skip
@@ -30,19 +30,19 @@ def pytest_addoption(parser):
     parser.addoption("--all", action="store_true", help="all tests, the long ones too, as CI does")
 
 
-def nothing_named(config) -> bool:
-    """Whether the command names no file or folder."""
-    return config.args_source == pytest.Config.ArgsSource.TESTPATHS
-
-
 def pytest_configure(config):
-    if config.getoption("--all") and nothing_named(config):
+    config.addinivalue_line("markers", "long: run by `pytest --all`, or where its file is named")
+    if hasattr(config, "workerinput"):
+        return  # a process of pytest-xdist: what the first one has decided is among its options
+    if config.args_source != pytest.Config.ArgsSource.TESTPATHS:
+        config.option.all = True
+    elif config.option.all:
         config.args.insert(0, "book")  # the notebooks
 
 
 def pytest_ignore_collect(collection_path, config):
     long = collection_path.stem.removeprefix("test_") in ALL
-    return True if long and not config.getoption("--all") else None
+    return True if long and not config.option.all else None
 
 
 @pytest.hookimpl(optionalhook=True)  # pytest-xdist need not be there
@@ -54,8 +54,12 @@ def pytest_xdist_auto_num_workers(config):
 LONGEST = ("test_trace.py", "test_book.py")  # files that take minutes
 
 
-def pytest_collection_modifyitems(items):
+def pytest_collection_modifyitems(config, items):
     """The longest files first, as others would wait for them at the end; what has no group stays with its file."""
+    if not config.option.all:
+        long = [item for item in items if item.get_closest_marker("long")]
+        config.hook.pytest_deselected(items=long)
+        items[:] = [item for item in items if item not in long]
     order = {name: place for place, name in enumerate(LONGEST)}
     items.sort(key=lambda item: order.get(item.path.name, len(order)))
     for item in items:
@@ -68,8 +72,8 @@ def pytest_collection_finish():
 
 
 def pytest_terminal_summary(terminalreporter, config):
-    if nothing_named(config) and not config.getoption("--all"):
-        terminalreporter.write_line("These were the short tests; all others: pytest --all")
+    if not config.option.all:
+        terminalreporter.write_line("These were the short tests; all others, too: pytest --all")
 
 
 @pytest.fixture(scope="module")

@@ -19,9 +19,15 @@ from clbook.training.loop import learning, one_thread, tensors, training_of
 from clbook.training.settings import allowed, on_request, quantities
 from clbook.training.streams import SEEDS
 
-EVERY = pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+RUNS = {case.run: case for case in reversed(CASES.values())}  # the first case of each training
+EVERY = pytest.mark.parametrize(
+    "case",
+    [
+        pytest.param(case, id=name, marks=[] if RUNS[case.run] is case else pytest.mark.long)
+        for name, case in CASES.items()
+    ],
+)
 DIVERGING = {name: case for name, case in CASES.items() if case.diverges}
-RUNS = {case.run: case for case in reversed(CASES.values())}  # one case a training
 NAMES = [training_of(run).__module__.split(".", 2)[2] for run in RUNS]
 NEAR = 1e-4  # runs of a few steps, alone and beside others, differ by rounding
 
