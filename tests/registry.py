@@ -1,8 +1,10 @@
 """Every experiment that trains, for what all promise: tiny settings, settings that diverge, runs of one program."""
 
+import contextlib
 import dataclasses
-import functools
+import os
 import pathlib
+import shutil
 import tempfile
 from collections.abc import Callable
 
@@ -52,27 +54,29 @@ class Case:
     largest: int = 3
 
 
-@functools.cache
-def folder() -> str:
-    """A folder of text: sixty sentences over a few words, enough for a vocabulary to be split."""
-    path = pathlib.Path(tempfile.mkdtemp())
+FILES = pathlib.Path(tempfile.gettempdir()) / f"clbook-registry-{os.getpid()}"
+FOLDER, PICTURES = str(FILES / "text"), str(FILES / "set.npz")
+
+
+@contextlib.contextmanager
+def files():
+    """The files that the cases name: a folder of text, and pictures.
+
+    Sixty sentences over a few words are enough for a vocabulary to be split. There are forty pictures of two classes,
+    8 x 8 in colour.
+    """
     nouns = ("river", "stone", "bridge", "garden", "window", "letter", "sailor", "orchard")
     verbs = ("holds", "finds", "keeps", "sees", "leaves")
     lines = (
         f"the {nouns[i % 8]} {verbs[i % 5]} the old {nouns[(3 * i + 1) % 8]} near every {nouns[i // 8 % 8]} today."
         for i in range(400)
     )
-    (path / "text.txt").write_text("\n".join(lines))
-    return str(path)
-
-
-@functools.cache
-def pictures() -> str:
-    """A file of forty pictures, 8 x 8 in colour, of two classes."""
-    path = pathlib.Path(tempfile.mkdtemp()) / "set.npz"
     x = np.random.default_rng(0).integers(0, 256, (40, 8, 8, 3), dtype=np.uint8)
-    np.savez(path, x=x, y=np.repeat([0, 1], 20))
-    return str(path)
+    (FILES / "text").mkdir(parents=True)
+    (FILES / "text" / "text.txt").write_text("\n".join(lines))
+    np.savez(PICTURES, x=x, y=np.repeat([0, 1], 20))
+    yield
+    shutil.rmtree(FILES)
 
 
 S, A, C = separability.Config, alignment.Config, content_style.Config
@@ -249,7 +253,7 @@ CASES = {
     ),
     "emergence": Case(
         emergence.run,
-        emergence.Config(data=pictures(), n=12, steps=6, bank=3),
+        emergence.Config(data=PICTURES, n=12, steps=6, bank=3),
         ({"seed": 2}, {"eps": 0.5, "tau": 1.0}, {"lr_over_tau": 0.5}),
         "lr_over_tau",
         {"lr_over_tau": 1e30},
@@ -391,13 +395,13 @@ CASES = {
     ),
     "words": Case(
         words.run,
-        words.Config(corpus=folder(), vocabulary=15, injected=4, common=20, steps=6, batch=16, d=7),
+        words.Config(corpus=FOLDER, vocabulary=15, injected=4, common=20, steps=6, batch=16, d=7),
         ({"seed": 2}, {"std": 0.1, "decay": 1e-3}, {"subsample": 0.1}),
     ),
     "words, transformer": Case(
         words.run,
         words.Config(
-            corpus=folder(),
+            corpus=FOLDER,
             vocabulary=15,
             injected=4,
             common=20,
@@ -410,7 +414,7 @@ CASES = {
     ),
     "words, a fresh coin": Case(
         coin.run,
-        words.Config(corpus=folder(), vocabulary=15, injected=4, common=20, steps=4, batch=16, d=7),
+        words.Config(corpus=FOLDER, vocabulary=15, injected=4, common=20, steps=4, batch=16, d=7),
         ({"seed": 2}, {"std": 0.1}),
     ),
 }

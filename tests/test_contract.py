@@ -11,7 +11,7 @@ import torch
 from fake_cuda import Reads, fake_cuda
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from registry import CASES
+from registry import CASES, files
 from stepping import advance
 
 from clbook.experiments.images import emergence
@@ -30,6 +30,13 @@ EVERY = pytest.mark.parametrize(
 DIVERGING = {name: case for name, case in CASES.items() if case.diverges}
 NAMES = [training_of(run).__module__.split(".", 2)[2] for run in RUNS]
 NEAR = 1e-4  # runs of a few steps, alone and beside others, differ by rounding
+
+
+@pytest.fixture(scope="module", autouse=True)
+def named_files():
+    """What cases read is there while they run."""
+    with files():
+        yield
 
 
 def rounding(case):
