@@ -197,11 +197,8 @@ def test_recorded_numbers_are_the_definitions():
     np.testing.assert_allclose(result.cka[:, 0], 1, atol=1e-6)
     np.testing.assert_allclose(result.cka[0], 1, atol=1e-6)
     np.testing.assert_allclose(result.gap, result.layer_gap.mean(2), atol=1e-7)
-    assert (
-        (result.gap[:, 0] == 0).all()
-        and (result.gap[0] == 0).all()
-        and np.isnan(result.weight_angle[0]).all()
-    )
+    assert (result.gap[:, 0] == 0).all() and (result.gap[0] == 0).all()
+    assert np.isnan(result.weight_angle[0]).all()
     assert (result.loss_gap > 0).all(), "DCL has more terms below the line than NSCL"
     np.testing.assert_allclose(result.loss_gap[:, 0], gap_of_dcl(result), atol=1e-5)
     assert result.probe.shape == (5,), "a probe is fitted at the end, and not at the other times"
@@ -265,9 +262,8 @@ def test_mixture_has_unit_spread_between_means_and_the_asked_spread_within():
     x, labels = data.mixture(40_000, 100, 0.5, 32, torch.Generator().manual_seed(0))
     means = torch.stack([x[labels == c].mean(0) for c in range(100)])
     assert labels.bincount().tolist() == [400] * 100
-    assert (x - means[labels]).std() == pytest.approx(
-        0.5, rel=0.01
-    ) and means.std() == pytest.approx(1, rel=0.05)
+    assert (x - means[labels]).std() == pytest.approx(0.5, rel=0.01)
+    assert means.std() == pytest.approx(1, rel=0.05)
 
 
 def test_training_and_test_points_are_different_images_of_all_classes():
@@ -330,14 +326,11 @@ def test_a_twin_changes_nothing_else_and_starts_a_little_off():
     np.testing.assert_allclose(twin.z[:, :2], plain.z, rtol=1e-4, atol=1e-5)
     begun = variants.Variants([variant(twin=1e-3)]).state.weights
     size = sum(float(w[0, 0].square().sum()) for w in begun) ** 0.5
-    assert (
-        twin.distance[0, 2] == pytest.approx(1e-3 * size, rel=0.2)
-        and (twin.distance[0, :2] == 0).all()
-    )
+    assert twin.distance[0, 2] == pytest.approx(1e-3 * size, rel=0.2)
+    assert (twin.distance[0, :2] == 0).all()
     assert twin.moved[0, :2].max() == 0 and (twin.moved[-1] > 0).all() and twin.distance[-1, 1] > 0
-    assert (
-        variant(twin=1e-3).names == ("dcl", "nscl", "dcl") and variant().names == plain.config.names
-    )
+    assert variant(twin=1e-3).names == ("dcl", "nscl", "dcl")
+    assert variant().names == plain.config.names
 
 
 def test_what_is_drawn_of_embeddings_are_cosines_with_the_two_main_axes_of_the_end():
@@ -457,10 +450,8 @@ def test_a_readers_own_points_have_views_with_noise_alone(tmp_path):
     config = SMALL.replace(data=str(tmp_path / "own.npz"), classes=3, n=40, test=15)
     inputs, labels, _, y_test = dataset(config)
     assert (inputs.argmax(1) == labels).all() and len(y_test) == 15 and y_test.bincount().min() >= 4
-    assert (
-        experiment.draw(config, 3, 5, torch.Generator()).shape == (3, 5)
-        and np.isfinite(run(config, record=("cka",)).cka).all()
-    )
+    assert experiment.draw(config, 3, 5, torch.Generator()).shape == (3, 5)
+    assert np.isfinite(run(config, record=("cka",)).cka).all()
     assert config.files == (tmp_path / "own.npz",)
     with pytest.raises(ValueError, match="classes = 4 is not allowed: .*own.npz has 3 classes"):
         run(config.replace(classes=4))

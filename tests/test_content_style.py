@@ -238,9 +238,8 @@ def test_parts_of_the_loss_by_hand():
     positive = latents.positives(z, 1, 0.3, "box", g)
     negatives = latents.marginal(50, 4, "box", g)
     expected = infonce(2 * positive, 2 * z, 2 * negatives, tau=torch.tensor(config.temperatures))
-    assert total == pytest.approx(float(expected), rel=1e-5) and total == pytest.approx(
-        alignment + uniformity
-    )
+    assert total == pytest.approx(float(expected), rel=1e-5)
+    assert total == pytest.approx(alignment + uniformity)
     assert alignment == pytest.approx(
         float((4 * (positive - z)[:, 1:] ** 2).sum(1).mean()), rel=1e-5
     )

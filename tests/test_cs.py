@@ -43,9 +43,8 @@ def test_derivatives_and_limits_of_the_proof_of_lemma_5():
     assert printed > 0.1 and corrected < 1e-12
     for n in (30, 60):
         pull, push, uneven = flow.limit_errors(n, scale=1e-4)
-        assert pull == pytest.approx(1 / n, rel=1e-3) == push and uneven == pytest.approx(
-            1 / n, rel=1e-3
-        )
+        assert pull == pytest.approx(1 / n, rel=1e-3) == push
+        assert uneven == pytest.approx(1 / n, rel=1e-3)
 
 
 def test_identities_of_the_linear_model():
@@ -53,11 +52,8 @@ def test_identities_of_the_linear_model():
     off, less = flow.alignment_split(3)
     assert off < 1e-9 and 0 < less < 1
     ratios = flow.lower_rank()
-    assert (
-        len(ratios) == 8
-        and ratios[-1] == 0
-        and all(a >= b for a, b in zip([1, *ratios], ratios, strict=False))
-    )
+    assert len(ratios) == 8 and ratios[-1] == 0
+    assert all(a >= b for a, b in zip([1, *ratios], ratios, strict=False))
     assert flow.latent_form(0.3, n=500)[0] < 1e-9
     assert flow.loss_at_zero(9)[0] == pytest.approx(1, abs=1e-12)
     assert flow.tempered(1.0) == pytest.approx((0, 1, 1), abs=1e-12)

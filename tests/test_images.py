@@ -137,19 +137,13 @@ def write_folder(path, classes=("cat", "dog"), count=6):
 def test_sets_are_cut_into_classes_of_one_size(tmp_path):
     write_folder(tmp_path / "pets")
     made = sets.load(str(tmp_path / "pets"), 0, 4, 0, 16, seeded())
-    assert (
-        made.x.shape == (8, 3, 16, 16)
-        and made.x_test.shape == (4, 3, 16, 16)
-        and made.classes == ["cat", "dog"]
-    )
+    assert made.x.shape == (8, 3, 16, 16) and made.x_test.shape == (4, 3, 16, 16)
+    assert made.classes == ["cat", "dog"]
     x = np.arange(10 * 8 * 8).reshape(10, 8, 8).astype(np.uint8)
     np.savez(tmp_path / "set.npz", x=x, y=np.repeat(["b", "a"], 5))
     made = sets.load(str(tmp_path / "set.npz"), 6, 2, 0, 32, seeded())
-    assert (
-        made.x.shape == (6, 1, 8, 8)
-        and made.classes == ["a", "b"]
-        and made.y.bincount().tolist() == [3, 3]
-    )
+    assert made.x.shape == (6, 1, 8, 8) and made.classes == ["a", "b"]
+    assert made.y.bincount().tolist() == [3, 3]
     digits = sets.load("digits", 100, 50, 3, 32, seeded())
     assert digits.y.bincount().tolist() == [34, 33, 33] and digits.x.max() == 1
     rows = torch.cat([digits.x, digits.x_test]).flatten(1)
@@ -305,40 +299,28 @@ def test_progress_is_told_and_stops(monkeypatch):
         Config(**SMALL),
         progress=lambda fraction, partial: told.append((fraction, partial)) or len(told) < 3,
     )
-    assert (
-        result.stopped
-        and result.epochs.tolist() == [1]
-        and [fraction for fraction, _ in told] == [0.25, 0.5, 0.75]
-    )
-    assert [partial is None for _, partial in told] == [True, True, False] and len(
-        result.steps
-    ) == 3
+    assert result.stopped and result.epochs.tolist() == [1]
+    assert [fraction for fraction, _ in told] == [0.25, 0.5, 0.75]
+    assert [partial is None for _, partial in told] == [True, True, False]
+    assert len(result.steps) == 3
     partial = told[-1][1]  # what was read out after the first epoch
-    assert (
-        partial.epochs.tolist() == [1] and partial.h.shape[0] == 20 and np.isfinite(partial.probe)
-    )
+    assert partial.epochs.tolist() == [1] and partial.h.shape[0] == 20
+    assert np.isfinite(partial.probe)
 
 
 def test_a_run_stopped_before_its_first_readout_has_its_losses_alone(monkeypatch):
     monkeypatch.setattr(experiment, "PROGRESS_EVERY", 0.0)
     result = run(Config(**SMALL), progress=lambda fraction, partial: False)
-    assert (
-        len(result.steps) == 1
-        and not len(result.epochs)
-        and not result.h.size
-        and np.isnan(result.probe)
-    )
+    assert len(result.steps) == 1 and not len(result.epochs) and not result.h.size
+    assert np.isnan(result.probe)
     assert set(recipes.pictures([result])) == {"steps"}
 
 
 def test_a_record_of_runs_has_the_planes_and_accuracies():
     result = run(Config(**SMALL | {"test": 60}))
     found = recipes.pictures([result, result])
-    assert (
-        found["knn"].shape == (2, 2)
-        and found["steps"].shape == (2, 4)
-        and found["labels"].shape == (60,)
-    )
+    assert found["knn"].shape == (2, 2) and found["steps"].shape == (2, 4)
+    assert found["labels"].shape == (60,)
     assert found["pixels_plane"].shape == found["features_plane"].shape == (60, 2)
     one, other = found["untrained"]
     assert one == pytest.approx(other, abs=0.02) and found["spectrum_z"].shape == (2, 6)
@@ -471,9 +453,8 @@ def test_figures_say_what_the_records_have():
     shown = figures.curves(record, record)
     assert "MNIST: untrained 0.280, trained 0.610, pixels 0.250" in shown.alt
     (first,) = (line for line in shown.fig.axes[1].lines if line.get_gid() == "seed 0")
-    assert first.get_xdata().tolist() == [0, 1, 2, 3, 4] and first.get_ydata()[
-        [0, -1]
-    ].tolist() == [0.28, 0.6]
+    assert first.get_xdata().tolist() == [0, 1, 2, 3, 4]
+    assert first.get_ydata()[[0, -1]].tolist() == [0.28, 0.6]
     assert (
         f"before the projector {0.9**31:.1g}, after it {0.8**31:.1g}" in figures.spectra(record).alt
     )
@@ -486,11 +467,8 @@ def test_an_embedding_on_the_line_starts_in_its_ball_and_moves(tmp_path):
     np.savez(tmp_path / "set.npz", x=x, y=np.repeat([0, 1], 20))
     config = emergence.Config(data=str(tmp_path / "set.npz"), n=20, steps=8, bank=3)
     result = emergence.run(config, record=("accuracy",))
-    assert (
-        result.z.shape == (9, 20)
-        and np.abs(result.z[0]).max() <= config.eps / 2
-        and result.steps[-1] == 8
-    )
+    assert result.z.shape == (9, 20) and np.abs(result.z[0]).max() <= config.eps / 2
+    assert result.steps[-1] == 8
     assert np.allclose(result.z, emergence.run(config).z, atol=1e-6)
     assert abs(result.z[0] - result.z[-1]).max() > 1e-3
     twice = (result, dataclasses.replace(result, config=result.config.replace(seed=1)))

@@ -91,9 +91,8 @@ def test_64_even_points_reach_the_plateau_to_1e_10(tau):
         theory.circle_plateau(tau, 1), abs=1e-10
     )
     curves = run(Config(tau=tau, clusters=2, copies=1)).curves
-    assert curves.counts[-1] == 64 and curves.simclr[-1] == pytest.approx(
-        theory.circle_plateau(tau), abs=1e-10
-    )
+    assert curves.counts[-1] == 64
+    assert curves.simclr[-1] == pytest.approx(theory.circle_plateau(tau), abs=1e-10)
 
 
 def test_one_point_has_log_3_and_two_have_their_closed_form():
@@ -272,10 +271,8 @@ def test_even_points_on_the_equator_of_a_sphere_have_ways_down(points, ways):
 @pytest.mark.parametrize("dim, clusters", [(3, 4), (3, 6), (4, 5)])
 def test_on_the_sphere_each_copy_has_dim_minus_1_ways_down(dim, clusters):
     result = run(Config(dim=dim, clusters=clusters, copies=3))
-    assert (
-        result.negative(result.eigenvalues) == clusters * 2 * (dim - 1)
-        and result.negative(result.whole) == 0
-    )
+    assert result.negative(result.eigenvalues) == clusters * 2 * (dim - 1)
+    assert result.negative(result.whole) == 0
 
 
 @given(st.integers(1, 10), st.floats(0.1, 5.0))
@@ -376,9 +373,8 @@ def test_2_tau_is_met_by_directions_that_the_lemma_does_not_reach():
     z = even(3, 2)
     turn = torch.stack([-z[:, 1], z[:, 0]], 1)
     h = turn * torch.tensor([[1.0], [-1.0], [0.0]], dtype=z.dtype)
-    assert (
-        2 * 0.3 < condition_20(z, h) < 3 * 3**2 * 0.3 and second_variation(z, h, 0.3).autograd > 0
-    )
+    assert 2 * 0.3 < condition_20(z, h) < 3 * 3**2 * 0.3
+    assert second_variation(z, h, 0.3).autograd > 0
 
 
 # Alignment and uniformity, and what `run` promises.
@@ -387,9 +383,8 @@ def test_2_tau_is_met_by_directions_that_the_lemma_does_not_reach():
 def test_alignment_and_uniformity_are_wang_and_isola_s():
     result = run(Config(clusters=12, copies=1))
     pairs = [np.exp(-2 * ((a - b) ** 2).sum()) for a, b in itertools.combinations(result.z, 2)]
-    assert result.alignment == 0 and result.uniformity == pytest.approx(
-        math.log(np.mean(pairs)), abs=1e-12
-    )
+    assert result.alignment == 0
+    assert result.uniformity == pytest.approx(math.log(np.mean(pairs)), abs=1e-12)
     assert run(Config(clusters=1)).uniformity == 0
 
 
@@ -417,9 +412,8 @@ def test_even_places_are_even():
     for dim in (2, 3, 5, 8):
         for count in landscape.counts(dim, 16):
             z = even(count, dim)
-            assert z.shape == (count, dim) and torch.allclose(
-                z.norm(dim=1), torch.ones(count, dtype=z.dtype)
-            )
+            assert z.shape == (count, dim)
+            assert torch.allclose(z.norm(dim=1), torch.ones(count, dtype=z.dtype))
             if count > 1:
                 assert z.sum(0).norm() < 1e-12
                 near = (torch.cdist(z, z) + 9 * torch.eye(count)).amin(1)

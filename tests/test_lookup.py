@@ -93,10 +93,8 @@ def test_eq_2_leaves_a_constant_free_for_each_symbol_so_a_basis_is_not_enough():
         [float(infonce(table, c, joint, over)[0]) for table in (z, moved)]
         for over in ("contexts", "symbols")
     )
-    assert (
-        eq2 == pytest.approx(-mutual_information(joint.numpy()), abs=1e-12)
-        and abs(eq2 - eq2_moved) < 1e-12
-    )
+    assert eq2 == pytest.approx(-mutual_information(joint.numpy()), abs=1e-12)
+    assert abs(eq2 - eq2_moved) < 1e-12
     assert lemma == pytest.approx(eq2, abs=1e-12) and lemma_moved - lemma > 0.01
 
 
@@ -209,11 +207,8 @@ def test_checker_on_a_table_written_by_hand():
 def test_modular_addition_is_aligned_and_symbols_are_equivalent_mod_k(N, k):
     found = check(cmodadd_table(N, k), modadd_table(N, k))
     same = np.arange(N)[:, None] % k == np.arange(N) % k
-    assert (
-        found.aligned
-        and ((found.semantic == 0) == same).all()
-        and ((found.conditional < 1e-12) == same).all()
-    )
+    assert found.aligned and ((found.semantic == 0) == same).all()
+    assert ((found.conditional < 1e-12) == same).all()
     assert mutual_information(cmodadd_table(N, k).joint) == pytest.approx(
         sum(-share * math.log(share) for share in np.bincount(np.arange(N) % k) / N), abs=1e-9
     )
@@ -221,11 +216,8 @@ def test_modular_addition_is_aligned_and_symbols_are_equivalent_mod_k(N, k):
 
 def test_heavy_contexts_break_the_alignment():
     one, every = (check(cmodadd_table(heavy=heavy), modadd_table()) for heavy in ((0,), range(16)))
-    assert (
-        one.misses == [(0, 8)]
-        and len(every.misses) >= 6
-        and set(every.misses) <= {(u, u + 8) for u in range(8)}
-    )
+    assert one.misses == [(0, 8)] and len(every.misses) >= 6
+    assert set(every.misses) <= {(u, u + 8) for u in range(8)}
     assert one.conditional[0, 8] == pytest.approx(0.9 - 1 / 32)
 
 

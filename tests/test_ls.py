@@ -126,9 +126,8 @@ def test_the_gradient_of_a_sign_jumps():
 def test_a_batch_of_all_points_is_a_run_of_the_sphere_chapter():
     config = sphere.Config(n=batches.BATCH, network=False, gradient="partial", steps=20)
     batch, plain = (run(config, record=("loss", "accuracy")) for run in (batches.run, sphere.run))
-    assert batch.loss == pytest.approx(plain.loss, abs=1e-4) and batch.accuracy == pytest.approx(
-        plain.accuracy
-    )
+    assert batch.loss == pytest.approx(plain.loss, abs=1e-4)
+    assert batch.accuracy == pytest.approx(plain.accuracy)
 
 
 def test_without_a_network_only_the_points_of_a_batch_move():

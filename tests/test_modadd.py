@@ -87,12 +87,10 @@ def test_tables_of_modular_addition(N, k):
     }
     symbols, contexts = data.cmodadd(N, k)
     found = {(s, tuple(c)) for s, c in zip(symbols.tolist(), contexts.tolist(), strict=True)}
-    assert (
-        found
-        == {(a, (N, b, (a + b) % k)) for a in range(N) for b in range(N)}
-        | {(b, (a, N, (a + b) % k)) for a in range(N) for b in range(N)}
-        and len(symbols) == 2 * N * N
-    )
+    assert found == {(a, (N, b, (a + b) % k)) for a in range(N) for b in range(N)} | {
+        (b, (a, N, (a + b) % k)) for a in range(N) for b in range(N)
+    }
+    assert len(symbols) == 2 * N * N
 
 
 def test_a_heavy_context_takes_its_share():
@@ -253,11 +251,8 @@ def test_classifiers_share_everything_but_their_first_embedding():
     alone = run(base.replace(classifier="pretrained"))
     assert np.array_equal(same.accuracy["pretrained"], alone.accuracy["pretrained"])
     still = run(base.replace(classifier="none"))
-    assert (
-        still.accuracy == {}
-        and np.array_equal(still.steps, same.steps)
-        and np.array_equal(still.loss, same.loss)
-    )
+    assert still.accuracy == {} and np.array_equal(still.steps, same.steps)
+    assert np.array_equal(still.loss, same.loss)
 
 
 def test_a_run_that_is_stopped_while_its_classifiers_learn_keeps_the_contrastive_part():

@@ -191,10 +191,8 @@ def runs():
 
 def test_training_from_random_finds_the_classes_only_where_views_overlap(runs):
     apart, joined = runs[5.0, "random", "all"], runs[30.0, "random", "all"]
-    assert (
-        np.mean([r.accuracy() for r in apart]) < 0.5
-        and np.mean([r.neighbours() for r in apart]) < 0.2
-    )
+    assert np.mean([r.accuracy() for r in apart]) < 0.5
+    assert np.mean([r.neighbours() for r in apart]) < 0.2
     assert [r.islands for r in apart] == [24] * 5 and [r.islands for r in joined] == [4] * 5
     assert [r.accuracy() for r in joined] == [1.0] * 5 and min(r.neighbours() for r in joined) > 0.9
     best = [r.loss[-1] for r in runs[5.0, "sorted", "all"]]
@@ -276,10 +274,8 @@ def test_figures_have_labels_and_alt_texts_with_their_numbers():
         for kind in kinds
     ]
     wide = figures.against_width(*groups)
-    assert (
-        all(ax.get_xlabel() and ax.get_ylabel() for ax in wide.fig.axes)
-        and "(shuffling costs 0.00)" in wide.alt
-    )
+    assert all(ax.get_xlabel() and ax.get_ylabel() for ax in wide.fig.axes)
+    assert "(shuffling costs 0.00)" in wide.alt
     for shown in (picture, wide, figures.maps(deep)):
         assert isinstance(shown, Picture) and shown.png(dpi=40).startswith(b"\x89PNG")
         for ax in shown.fig.axes:

@@ -32,11 +32,8 @@ def test_what_is_compared():
             1
         )  # before training all are one network
         assert values[:, 0] == pytest.approx(1) and (values[1:, 1:] < 1 - 1e-6).all()
-    assert (
-        (result.gap[0] == 0).all()
-        and (result.gap[:, 0] == 0).all()
-        and (result.gap[1:, 1:] > 0).all()
-    )
+    assert (result.gap[0] == 0).all() and (result.gap[:, 0] == 0).all()
+    assert (result.gap[1:, 1:] > 0).all()
     assert ((result.nccc > 0) & (result.nccc <= 1)).all() and 0 < result.pixels <= 1
 
 
@@ -56,16 +53,12 @@ def test_a_run_can_be_stopped_and_tells_how_far_it_is(monkeypatch):
 
     result = twins.run(twins.Config(**SMALL), progress=progress)
     fractions = [fraction for fraction, _ in told]
-    assert (
-        fractions == sorted(fractions)
-        and len(set(fractions)) == len(fractions)
-        and 0.7 <= fractions[-1] < 1
-    )
+    assert fractions == sorted(fractions) and len(set(fractions)) == len(fractions)
+    assert 0.7 <= fractions[-1] < 1
     assert result.stopped and result.epochs.tolist() == [0, 1] and np.isnan(result.probe).all()
     partial = [partial for _, partial in told if partial is not None]
-    assert [len(each.epochs) for each in partial] == [1, 2] and all(
-        each.stopped for each in partial
-    )
+    assert [len(each.epochs) for each in partial] == [1, 2]
+    assert all(each.stopped for each in partial)
     assert np.isfinite(result.steps[:2]).all() and np.isnan(
         result.steps[-1, -1]
     )  # the last copy has not come to it

@@ -24,11 +24,8 @@ def test_lemma_5_holds_with_twice_the_covariance_and_as_printed_only_without_the
     style_sd, seed
 ):
     errors = flow.lemma5_errors((1e-3, 1e-2, 3.0), n=600, style_sd=style_sd, seed=seed)
-    assert (
-        errors["corrected"][0] <= 1e-5
-        and errors["detached"][0] <= 1e-5
-        and errors["printed"][0] >= 0.4
-    )
+    assert errors["corrected"][0] <= 1e-5 and errors["detached"][0] <= 1e-5
+    assert errors["printed"][0] >= 0.4
     assert errors["corrected"][1] == pytest.approx(100 * errors["corrected"][0], rel=0.01), (
         "second order in W"
     )
@@ -200,11 +197,8 @@ def test_views_of_an_image_are_two_of_its_copies_and_runs_of_one_seed_share_them
         found = (views[i][:, None] == copies).all(-1)  # (2 batch, copies x images)
         assert found.any(1).all()
         image, copy = found.int().argmax(1) % QUICK.n, found.int().argmax(1) // QUICK.n
-        assert (
-            torch.equal(image[:50], image[50:])
-            and (copy[:50] != copy[50:]).all()
-            and len(image[:50].unique()) == 50
-        )
+        assert torch.equal(image[:50], image[50:]) and (copy[:50] != copy[50:]).all()
+        assert len(image[:50].unique()) == 50
 
 
 def test_too_many_images_are_said():

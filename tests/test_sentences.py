@@ -278,9 +278,8 @@ def test_sphere_turn():
         return max(accuracy(points, flow.labels) for points in seen)
 
     it = runs("sphere", "turn")
-    assert (
-        best(it[1]["network"]) > 0.95 and max(best(pair["vanilla"]) for pair in it.values()) < 0.5
-    )
+    assert best(it[1]["network"]) > 0.95
+    assert max(best(pair["vanilla"]) for pair in it.values()) < 0.5
     deep = it[4]["network"]
     assert best(deep) < best(deep, len(deep.z) // 2)  # at the end they run into each other
 
@@ -501,9 +500,8 @@ def test_sl_ma_update():
     assert last[0] > first[0] and last[1] > first[1]
     assert last[2] < 0.05 * last[0] and decayed[2] > 0.2 * decayed[0]
     small = [lengths(it[0, 0.05], frame) for frame in range(len(it[0, 0.05].steps))]
-    assert max(small[0][:2]) < 0.3 * max(first[:2]) and all(
-        pull > push for pull, push, _ in small[1:]
-    )
+    assert max(small[0][:2]) < 0.3 * max(first[:2])
+    assert all(pull > push for pull, push, _ in small[1:])
 
 
 def test_words_map():

@@ -8,15 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from clbook.experiments.separability import (
-    PAIR,
-    Config,
-    Flow,
-    dataset,
-    figures,
-    run,
-    start,
-)
+from clbook.experiments.separability import PAIR, Config, Flow, dataset, figures, run, start
 from clbook.experiments.separability.condition import (
     NEEDS,
     check,
@@ -87,10 +79,7 @@ def test_compiled_runs_are_those_of_plain_pytorch_up_to_rounding(monkeypatch):
     # what the processor says of itself is believed: else small programs are compiled to try it, for ten seconds
     monkeypatch.setattr("torch._inductor.config.cpp.vec_isa_ok", True)
     configs = [Config(eps=0.02, steps=100), Config(eps=1.0, steps=100)]
-    pairs = zip(
-        *(Flow.train(configs, device="cpu", compile=c) for c in (False, True)),
-        strict=True,
-    )
+    pairs = zip(*(Flow.train(configs, device="cpu", compile=c) for c in (False, True)), strict=True)
     for plain, compiled in pairs:
         assert plain.separable_at == compiled.separable_at
         # a difference of rounding, 1e-6, grows while the classes are torn apart
@@ -141,10 +130,8 @@ def test_embeddings_in_two_dimensions_are_checked_at_recorded_times():
     result = run(Config(d=2, steps=200, linger=1))
     assert result.z.shape[2] == 2 and result.separable_at in result.steps
     shown = figures.trajectories(result)
-    assert (
-        "(coordinate 1 of 2)" in shown.alt
-        and "(coordinate 1 of 2)" in shown.fig.axes[0].get_ylabel()
-    )
+    assert "(coordinate 1 of 2)" in shown.alt
+    assert "(coordinate 1 of 2)" in shown.fig.axes[0].get_ylabel()
 
 
 @pytest.mark.parametrize("eps", [0.0, 1e-320])
@@ -243,9 +230,8 @@ def test_a_readers_own_images_are_flattened_colour_by_colour_and_moved(tmp_path)
     config = Config(data=own(tmp_path / "own.npz", x=pictures), n=40, augmentation="image", steps=3)
     x, _ = dataset(config)
     flat = pictures.transpose(0, 3, 1, 2).reshape(60, -1).astype(np.float32) / 255
-    assert {*map(tuple, x.tolist())} <= {*map(tuple, flat.tolist())} and np.isfinite(
-        run(config).z
-    ).all()
+    assert {*map(tuple, x.tolist())} <= {*map(tuple, flat.tolist())}
+    assert np.isfinite(run(config).z).all()
 
 
 def test_a_panel_has_buttons_for_the_named_sets_and_an_entry_for_a_file(monkeypatch):
@@ -320,10 +306,8 @@ def test_condition_reads_the_run_up_to_separation():
     measured = check(results)
     assert measured.separated.tolist() == [True, False]
     assert measured.ratio_frozen[0] > 1 > measured.ratio_frozen[1]
-    assert (
-        measured.confusion(measured.ratio_frozen) == [[1, 0], [0, 1]]
-        and measured.auc(measured.ratio_frozen) == 1.0
-    )
+    assert measured.confusion(measured.ratio_frozen) == [[1, 0], [0, 1]]
+    assert measured.auc(measured.ratio_frozen) == 1.0
     drift_at_separation = results[0].drift[results[0].steps <= results[0].separable_at].max()
     assert measured.delta[0] == drift_at_separation < results[0].drift.max()
 

@@ -48,11 +48,8 @@ def test_columns_of_a_table_do_not_depend_on_their_order_and_empty_ones_are_left
 
 def test_other_frequencies_and_absent_symbols_leave_the_conditionals_of_the_rest():
     equal, less = tables.equally_frequent(JOINT), tables.without(JOINT, 1)
-    assert (
-        equal.sum(1) == pytest.approx(1 / 8)
-        and less.sum() == pytest.approx(1)
-        and not less[1].any()
-    )
+    assert equal.sum(1) == pytest.approx(1 / 8) and less.sum() == pytest.approx(1)
+    assert not less[1].any()
     for other in (equal, np.delete(less, 1, 0)):
         gap = equivalence.conditional_gap(other)
         assert gap == pytest.approx(
@@ -152,9 +149,8 @@ def test_rows_without_a_minimiser_are_refused():
 
 def test_extents_and_the_lines_of_figure_3():
     flat = np.array([[1.0, 1.0], [2.0, 1.0], [4.0, 1.0]])
-    assert tables.narrowest(flat) == 0 and tables.narrowest(np.eye(3)[:, :2]) == pytest.approx(
-        3**-0.5
-    )
+    assert tables.narrowest(flat) == 0
+    assert tables.narrowest(np.eye(3)[:, :2]) == pytest.approx(3**-0.5)
     assert tables.solutions(np.array([1.0, 0]), np.array([-2.0, 0])).shape == (2, 1)
     assert tables.solutions(np.array([1.0, 0]), np.array([1.0, 0.1])).shape == (2, 0)
 
@@ -201,11 +197,8 @@ def test_no_context_is_shared_or_no_answer_is_seen():
     apart = training.Chosen(training.Config(drawn="apart", fraction=0.5))
     assert len(apart.ids) == 256 == len(apart.ids.unique()) and apart.pmi.shape == (16, 256)
     hidden = training.Chosen(training.Config(drawn="no answer", fraction=1.0))
-    assert (
-        (hidden.contexts[:, 2] == 16).all()
-        and hidden.ids.max() == 31
-        and hidden.pmi.abs().max() < 1e-12
-    )
+    assert (hidden.contexts[:, 2] == 16).all() and hidden.ids.max() == 31
+    assert hidden.pmi.abs().max() < 1e-12
 
 
 def test_the_part_must_fit_the_samples():

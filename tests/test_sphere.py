@@ -100,9 +100,8 @@ def test_embeddings_stay_on_the_sphere_and_begin_where_the_start_says(settings):
 def test_starts_are_a_cap_around_the_first_axis_or_uniform():
     cap, uniform = (start(Config(d=3, n=2000, start=kind)) for kind in ("cap", "uniform"))
     assert cap[:, 0].min() > 0.9 and cap[:, 1:].std() == pytest.approx(0.05, rel=0.1)
-    assert uniform.mean(0).abs().max() < 0.05 and uniform.square().mean(0) == pytest.approx(
-        [1 / 3] * 3, abs=0.03
-    )
+    assert uniform.mean(0).abs().max() < 0.05
+    assert uniform.square().mean(0) == pytest.approx([1 / 3] * 3, abs=0.03)
 
 
 def test_clusters_lie_in_a_row_as_in_the_papers():
@@ -110,10 +109,8 @@ def test_clusters_lie_in_a_row_as_in_the_papers():
     for config, centres in ((Config(n=2000), [-1, 0, 1, 2]), (wide, [-3, -1, 1, 3])):
         x, labels = dataset(config)
         means = torch.stack([x[labels == k].mean(0) for k in range(4)])
-        assert (
-            means[:, 0].tolist() == pytest.approx(centres, abs=0.03)
-            and means[:, 1:].abs().max() < 0.03
-        )
+        assert means[:, 0].tolist() == pytest.approx(centres, abs=0.03)
+        assert means[:, 1:].abs().max() < 0.03
         assert x.shape == (2000, config.d)
 
 

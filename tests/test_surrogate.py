@@ -109,9 +109,8 @@ def test_gradients_and_the_recursion_are_those_of_the_losses_as_written(replacem
         np.linalg.norm((a - b)[upper]) / len(a[upper]) ** 0.5 / a[upper].std()
     )
     assert result.path[0] == 0 and result.gaps[0] == result.injections[0], "one start"
-    assert result.gram_norm[-1] == pytest.approx(np.linalg.norm(k)) and result.std[
-        -1
-    ] == pytest.approx(a[upper].std())
+    assert result.gram_norm[-1] == pytest.approx(np.linalg.norm(k))
+    assert result.std[-1] == pytest.approx(a[upper].std())
 
 
 def test_batches_are_distinct_points_unless_drawn_with_replacement():
@@ -200,9 +199,8 @@ def test_lemma_2_is_attained_by_two_equal_negatives_and_never_exceeded():
         H = hessian(
             lambda s, k=supervised: literal_loss(s.view(6, 12), range(6), labels, 0.5, k), at
         )
-        assert (
-            torch.linalg.eigvalsh(H)[0] > -1e-12 and 6 * 0.25 * torch.linalg.eigvalsh(H)[-1] < 0.5
-        )
+        assert torch.linalg.eigvalsh(H)[0] > -1e-12
+        assert 6 * 0.25 * torch.linalg.eigvalsh(H)[-1] < 0.5
 
 
 def test_lemma_3_bounds_the_gradient_and_its_second_case_forgets_the_attraction():
@@ -210,9 +208,8 @@ def test_lemma_3_bounds_the_gradient_and_its_second_case_forgets_the_attraction(
     sims, tau = table(z1, z2), 0.3
     _, negatives = logits(sims, torch.ones(12, dtype=torch.float64), labels, tau)
     ours = batch_gradients(sims.repeat(2, 1, 1), torch.ones(12, dtype=torch.float64), labels, tau)
-    assert (12 * ours.norm(dim=2)).max() <= math.sqrt(2) / tau and ours[0].norm() <= math.sqrt(
-        2 / 12
-    ) / tau
+    assert (12 * ours.norm(dim=2)).max() <= math.sqrt(2) / tau
+    assert ours[0].norm() <= math.sqrt(2 / 12) / tau
     squares = negatives.softmax(1).square().sum(1)
     torch.testing.assert_close(
         (12 * tau * ours[1]).square().sum(1), 1 + squares
@@ -263,10 +260,8 @@ def test_large_steps_leave_the_range_that_lemma_6_needs():
     for seed in SEEDS:
         config = Config(tau=5.0, classes=50, batch=200, eta=1000.0, seed=seed)
         r = run(config, device="cpu", record=("reweighting", "final"))
-        assert (
-            r.reweighting.max() > 2 * theory.delta(50, 200, 100, 0.01, 5.0)
-            and np.abs(r.final[0]).max() > 10
-        )
+        assert r.reweighting.max() > 2 * theory.delta(50, 200, 100, 0.01, 5.0)
+        assert np.abs(r.final[0]).max() > 10
         assert (r.drift <= r.bound).all()
 
 
@@ -289,9 +284,8 @@ def test_theorem_2_holds_for_angles_on_the_circle_whose_constants_are_known(repl
     for seed in SEEDS:
         config = CIRCLE.replace(tau=5.0, eta=0.03, replacement=replacement, seed=seed)
         r = run_circle(config, device="cpu", record=("bound", "triangle"))
-        assert (
-            (r.drift[1:] > 0).all() and (r.drift <= r.bound).all() and (r.drift <= r.triangle).all()
-        )
+        assert (r.drift[1:] > 0).all() and (r.drift <= r.bound).all()
+        assert (r.drift <= r.triangle).all()
 
 
 def test_the_circles_gradient_and_constants_against_autograd():
@@ -368,9 +362,8 @@ def test_pair_weights_are_derivatives_in_the_cosines():
         ours = pair_weights(loss, 3 * z1, z2)
         expected = (slope + slope.T).fill_diagonal_(0)
         torch.testing.assert_close(ours.nan_to_num(), expected, atol=1e-10, rtol=1e-8)
-        assert (expected[own & ~torch.eye(12, dtype=bool)] < 0).all() and (
-            expected[~hidden] > 0
-        ).all()
+        assert (expected[own & ~torch.eye(12, dtype=bool)] < 0).all()
+        assert (expected[~hidden] > 0).all()
 
 
 def test_a_program_may_mix_classes_batches_and_replacement():
@@ -401,9 +394,8 @@ def test_a_partial_result_has_its_own_copy_of_what_goes_on_changing():
     asked = ("final", "injections", "reweighting")
     last = run(config, progress=look, device="cpu", record=asked)
     assert last.stopped and len(last.injections) == last.steps[-1] == len(last.reweighting)
-    assert np.array_equal(seen[0][0].final, seen[0][1]) and not np.array_equal(
-        seen[0][1], last.final
-    )
+    assert np.array_equal(seen[0][0].final, seen[0][1])
+    assert not np.array_equal(seen[0][1], last.final)
 
 
 @pytest.mark.parametrize(

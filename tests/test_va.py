@@ -62,10 +62,8 @@ def test_clusters_lie_in_a_row_or_on_axes_and_the_last_one_may_be_small():
     x, labels = dataset(Config(n=2000, d=3))
     assert x.shape == (2000, 3)
     means = torch.stack([x[labels == k].mean(0) for k in range(4)])
-    assert (
-        means[:, 0].tolist() == pytest.approx([-3, -1, 1, 3], abs=0.03)
-        and means[:, 1:].abs().max() < 0.06
-    )
+    assert means[:, 0].tolist() == pytest.approx([-3, -1, 1, 3], abs=0.03)
+    assert means[:, 1:].abs().max() < 0.06
     x, labels = dataset(Config(n=410, centres="axes", classes=3, ratio=0.05))
     assert labels.bincount().tolist() == [200, 200, 10] and x.shape == (410, 4)
     means = torch.stack([x[labels == k].mean(0) for k in range(3)])

@@ -91,11 +91,8 @@ def test_a_sentence_counts_once_and_words_are_ordered_by_frequency():
             "The dog saw one other dog run.",
         ]
     )
-    assert (
-        found.words[:3] == ["dog", "one", "the"]
-        and len(found.starts) == 3
-        and len(found.tokens) == 13
-    )
+    assert found.words[:3] == ["dog", "one", "the"] and len(found.starts) == 3
+    assert len(found.tokens) == 13
     assert [found.words[t] for t in found.tokens[:6]] == ["one", "cat", "sat", "on", "the", "mat"]
 
 
@@ -112,11 +109,8 @@ def test_source_files_are_read_and_never_imported(tmp_path):
 def test_reading_again_gives_the_same_corpus(monkeypatch):
     monkeypatch.setattr(corpus, "LIBRARIES", {"matplotlib": "matplotlib"})
     first, again = corpus._documentation(), corpus._documentation()
-    assert (
-        first.words == again.words
-        and np.array_equal(first.tokens, again.tokens)
-        and len(first.words) > 1000
-    )
+    assert first.words == again.words and np.array_equal(first.tokens, again.tokens)
+    assert len(first.words) > 1000
 
 
 def test_the_embedded_corpus_is_large_and_knows_its_versions():
@@ -170,10 +164,8 @@ def test_more_twins_than_words_are_refused():
 def test_absent_texts_are_named_by_the_run_and_not_by_the_settings(tmp_path, monkeypatch):
     monkeypatch.setenv("CLBOOK_DATA", str(tmp_path))
     monkeypatch.setenv("CLBOOK_CACHE", str(tmp_path / "cache"))
-    assert (
-        corpus.missing("documentation") is None
-        and Config(corpus="gutenberg", natural="wordnet").files == ()
-    )
+    assert corpus.missing("documentation") is None
+    assert Config(corpus="gutenberg", natural="wordnet").files == ()
     for settings, says in (
         ({"corpus": "/no/such/place"}, "there is no folder /no/such/place"),
         ({"corpus": "gutenberg"}, "corpus = 'gutenberg' .* no folder .* books in CLBOOK_DATA"),
@@ -277,11 +269,8 @@ def test_natural_pairs_share_at_least_half_of_both_words_meanings(tmp_path, monk
 def test_a_coin_splits_each_chosen_word_and_nothing_else_changes():
     found, plain = text(Config()), text(Config(injected=0))
     first, second = found.pairs["injected"].T
-    assert (
-        len(first) == 100
-        and len(found.words) == len(plain.words) + 100
-        and (found.counts > 0).all()
-    )
+    assert len(first) == 100 and len(found.words) == len(plain.words) + 100
+    assert (found.counts > 0).all()
     assert (found.counts[first] + found.counts[second] == plain.counts[first]).all()
     n = plain.counts[first]
     assert (np.abs(found.counts[first] - n / 2) < 5 * np.sqrt(n) / 2).all()
@@ -395,11 +384,8 @@ def test_the_same_order_on_books_with_wordnets_synonyms():
         [Config(corpus="gutenberg", natural="wordnet", steps=4000, seed=seed) for seed in SEEDS],
         record=("twin_nearest",),
     ):
-        assert (
-            r.ratio("injected") < 0.5
-            and 0.65 <= r.ratio("natural") <= 0.85
-            and r.twin_nearest[-1] > 0.7
-        )
+        assert r.ratio("injected") < 0.5 and 0.65 <= r.ratio("natural") <= 0.85
+        assert r.twin_nearest[-1] > 0.7
 
 
 def test_another_word_needs_no_training_and_a_stopped_run_is_not_kept(folder):
