@@ -378,9 +378,8 @@ def test_what_a_record_keeps_of_embeddings():
     inside = sum(
         ((unit[4 * c : 4 * c + 4] - unit[4 * c : 4 * c + 4].mean(0)) ** 2).sum() for c in range(10)
     )
-    assert recipes.within(result)[0, -1] == pytest.approx(
-        inside / ((unit - unit.mean(0)) ** 2).sum(), rel=1e-4
-    )
+    expected = inside / ((unit - unit.mean(0)) ** 2).sum()
+    assert recipes.within(result)[0, -1] == pytest.approx(expected, rel=1e-4)
     recipe = dataclasses.replace(recipes.RECIPES["sa-start"], configs=(result.config,), dims=())
     kept = records.labelled(recipe, [result])
     end = kept.weight_angle.sel(loss="nscl").isel(run=0, step=-1)

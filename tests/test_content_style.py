@@ -124,9 +124,8 @@ def test_a_temperature_for_each_dimension_is_a_change_of_units(p):
     a, b = torch.rand(2, 50, 8, generator=seeded())
     tau = 10 ** (2 * torch.rand(8, generator=seeded(1)) - 1)
     units = tau ** (1 / p)
-    assert float(infonce(a, b, tau=tau, p=p)) == pytest.approx(
-        float(infonce(a / units, b / units, p=p)), rel=1e-5
-    )
+    expected = float(infonce(a / units, b / units, p=p))
+    assert float(infonce(a, b, tau=tau, p=p)) == pytest.approx(expected, rel=1e-5)
     assert float(infonce(a, b, tau=tau, normalize=True)) != pytest.approx(
         float(infonce(a / tau**0.5, b / tau**0.5, normalize=True)), rel=1e-2
     ), "not on the sphere"
@@ -268,9 +267,8 @@ def test_style_share_minimises_the_expanded_loss(tau, d_c, d_s, rho):
     e = optimize.minimize_scalar(
         energy, bounds=(1e-6, 1), method="bounded", options={"xatol": 1e-9}
     ).x
-    assert theory.style_share(tau, d_c, d_s, rho) == pytest.approx(
-        ((1 - e) / d_s / (e / d_c)) ** 0.5, abs=1e-3
-    )
+    expected = ((1 - e) / d_s / (e / d_c)) ** 0.5
+    assert theory.style_share(tau, d_c, d_s, rho) == pytest.approx(expected, abs=1e-3)
     assert (theory.style_share(tau, d_c, d_s, rho) == 0) == (tau * d_c * (1 - rho) >= 1)
 
 

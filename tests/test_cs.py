@@ -33,9 +33,8 @@ def test_shares_are_those_of_equation_4():
             for j in range(5)
         ]
         assert float(own[i]) == pytest.approx(pulls[i] / sum(pulls))
-        assert others[i].tolist() == pytest.approx(
-            [0 if i == j else p / sum(pulls) for j, p in enumerate(pulls)]
-        )
+        expected = [0 if i == j else p / sum(pulls) for j, p in enumerate(pulls)]
+        assert others[i].tolist() == pytest.approx(expected)
 
 
 def test_derivatives_and_limits_of_the_proof_of_lemma_5():
@@ -109,9 +108,8 @@ def test_terms_add_up_to_the_loss():
     ):
         alignment, uniformity, total = encoders.terms(a, b, c, config)
         tau = torch.tensor(config.temperatures, dtype=torch.float32)
-        assert float(total) == pytest.approx(
-            float(infonce(b, a, c, tau, 2, config.normalize)), rel=1e-5
-        )
+        expected = float(infonce(b, a, c, tau, 2, config.normalize))
+        assert float(total) == pytest.approx(expected, rel=1e-5)
         assert float(alignment + uniformity) == pytest.approx(float(total), rel=1e-5)
 
 
@@ -167,9 +165,8 @@ def test_variance_within_classes_and_cosines_by_hand():
         means = torch.stack([y[z[:, k] == 1].mean(0) for k in range(4)])
         inside = sum((y[z[:, k] == 1] - means[k]).square().sum() for k in range(4)) / len(y)
         around = means - means.mean(0)
-        assert float(row["within"]) == pytest.approx(
-            float(inside / around.square().sum(1).mean()), rel=1e-4
-        )
+        expected = float(inside / around.square().sum(1).mean())
+        assert float(row["within"]) == pytest.approx(expected, rel=1e-4)
         first = torch.cosine_similarity(around[0], around[1], dim=0)
         assert float(row["cosines"][0, 0]) == pytest.approx(float(first), abs=1e-5)
     assert len(made.state.weights) == 6

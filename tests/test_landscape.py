@@ -73,23 +73,20 @@ def test_plateau_in_closed_form(tau, value):
 @pytest.mark.parametrize("tau", [1e-3, 0.01, 0.2, 10.0])
 @pytest.mark.parametrize("d", [2, 3, 5, 8])
 def test_sphere_plateau_is_the_quadrature_of_its_definition(tau, d):
-    assert theory.sphere_plateau(tau, d) == pytest.approx(
-        landscape.uniform_loss(tau, EQ1, dim=d), rel=1e-8
-    )
+    expected = landscape.uniform_loss(tau, EQ1, dim=d)
+    assert theory.sphere_plateau(tau, d) == pytest.approx(expected, rel=1e-8)
 
 
 def test_sphere_plateau_is_elementary_on_the_ordinary_sphere():
-    assert theory.sphere_plateau(0.3, 3) == pytest.approx(
-        math.log1p(0.3 * (1 - math.exp(-2 / 0.3))), rel=1e-12
-    )
+    expected = math.log1p(0.3 * (1 - math.exp(-2 / 0.3)))
+    assert theory.sphere_plateau(0.3, 3) == pytest.approx(expected, rel=1e-12)
 
 
 @pytest.mark.parametrize("tau", [0.05, 0.1, 0.2, 0.5, 2.0])
 def test_64_even_points_reach_the_plateau_to_1e_10(tau):
     z = even(64, 2)
-    assert float(generalized(z, z, lambda t: -t / tau)) == pytest.approx(
-        theory.circle_plateau(tau, 1), abs=1e-10
-    )
+    expected = theory.circle_plateau(tau, 1)
+    assert float(generalized(z, z, lambda t: -t / tau)) == pytest.approx(expected, abs=1e-10)
     curves = run(Config(tau=tau, clusters=2, copies=1)).curves
     assert curves.counts[-1] == 64
     assert curves.simclr[-1] == pytest.approx(theory.circle_plateau(tau), abs=1e-10)
@@ -114,18 +111,16 @@ def test_one_anchor_speaks_for_all_and_many_copies_approach_eq_1(count):
     """`even_loss` against the losses themselves: eq. 3 exactly, eq. 1 up to its 2/n."""
     z = even(count, 2)
     if count > 1:
-        assert float(even_loss([count], 0.3)) == pytest.approx(
-            float(Config(tau=0.3).loss(z, z)), abs=1e-14
-        )
+        expected = float(Config(tau=0.3).loss(z, z))
+        assert float(even_loss([count], 0.3)) == pytest.approx(expected, abs=1e-14)
         assert float(even_loss([count], 0.3, EQ1, others_only=True)) == pytest.approx(
             float(nt_xent_mean(z, z, 0.3)), abs=1e-14
         )
     limit = float(even_loss([count], 0.3, EQ1))
     for m in (4, 16):
         copied = z.repeat(m, 1)
-        assert float(nt_xent_mean(copied, copied, 0.3)) == pytest.approx(
-            math.log(math.exp(limit) - 2 / (count * m)), abs=1e-13
-        )
+        expected = math.log(math.exp(limit) - 2 / (count * m))
+        assert float(nt_xent_mean(copied, copied, 0.3)) == pytest.approx(expected, abs=1e-13)
 
 
 @pytest.mark.parametrize("eta", ETA)
@@ -403,9 +398,8 @@ def test_log_loss_is_alignment_plus_uniformity_at_even_points():
     result = run(Config(clusters=9, copies=1, psi="log t"))
     z = result.z
     squares = ((z[:, None] - z) ** 2).sum(2)
-    assert result.loss == pytest.approx(
-        result.alignment / 0.4 + math.log(np.exp(-squares / 0.4).mean()), abs=1e-13
-    )
+    expected = result.alignment / 0.4 + math.log(np.exp(-squares / 0.4).mean())
+    assert result.loss == pytest.approx(expected, abs=1e-13)
 
 
 def test_even_places_are_even():

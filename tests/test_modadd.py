@@ -273,9 +273,8 @@ def test_distances_against_a_slow_loop():
     for u in range(6):
         for v in range(u):
             slow[(u - v) % 3 == 0].append(float((table[u] - table[v]).norm()))
-    assert [float(mean) for mean in distances(table, 3)] == pytest.approx(
-        [np.mean(slow[k]) for k in (True, False)]
-    )
+    expected = [np.mean(slow[k]) for k in (True, False)]
+    assert [float(mean) for mean in distances(table, 3)] == pytest.approx(expected)
     assert math.isnan(distances(table, 6)[0]) and math.isnan(distances(table, 1)[1])
 
 

@@ -56,9 +56,8 @@ def written_out(z, p, tau):
 def test_loss_is_the_sum_over_data_points_and_views_written_out(width, tau):
     chances, _ = pieces(Config(n=8, width=width))
     z = table(chances.shape[1], 3)
-    assert population_loss(z, chances, tau).item() == pytest.approx(
-        written_out(z, chances, tau), abs=1e-12
-    )
+    expected = written_out(z, chances, tau)
+    assert population_loss(z, chances, tau).item() == pytest.approx(expected, abs=1e-12)
     taus = torch.tensor([tau, 1.0], dtype=torch.float64)[:, None, None]
     both = population_loss(torch.stack([z, z.flip(0)]), torch.stack([chances, chances]), taus)
     alone = [population_loss(a, chances, t) for a, t in ((z, tau), (z.flip(0), 1.0))]

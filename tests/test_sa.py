@@ -62,15 +62,13 @@ def test_jacobian_remainder_and_smoothness_against_autograd():
     w, sims, losses = network(SMALL)
     result, J = run_network(SMALL, device="cpu", record="all"), jacobian(sims, w)
     flat = J.flatten(0, 1)
-    assert result.stretch[0] == pytest.approx(
-        torch.linalg.eigvalsh(flat.T @ flat)[-1].item(), rel=1e-9
-    )
+    expected = torch.linalg.eigvalsh(flat.T @ flat)[-1].item()
+    assert result.stretch[0] == pytest.approx(expected, rel=1e-9)
     assert result.G[0] == pytest.approx(J.norm(dim=2).max().item(), rel=1e-9)
     assert result.chain.max() < 1e-12
     step = -0.1 * torch.autograd.grad(losses(v := w.clone().requires_grad_())[0], v)[0]
-    assert result.rest[0] == pytest.approx(
-        (sims(w + step) - sims(w) - J @ step).norm().item(), rel=1e-6
-    )
+    expected = (sims(w + step) - sims(w) - J @ step).norm().item()
+    assert result.rest[0] == pytest.approx(expected, rel=1e-6)
     bends = [
         torch.linalg.eigvalsh(hessian(lambda v, k=k: losses(v)[k], w)).abs().max().item()
         for k in (0, 1)
@@ -105,9 +103,8 @@ def test_shares_of_negatives_are_counted_anchor_by_anchor():
     shares = checks.negative_shares(3, 5, 3, 2, 4)
     picks = torch.randint(3, (4, 2, 5), generator=surrogate.stream(3, 2))
     for d, t, b in np.ndindex(4, 2, 5):
-        assert shares[d, t, b] == pytest.approx(
-            float((picks[d, t] != picks[d, t, b]).double().mean())
-        )
+        expected = float((picks[d, t] != picks[d, t, b]).double().mean())
+        assert shares[d, t, b] == pytest.approx(expected)
 
 
 def test_gradients_and_curvature_of_lemmas_2_and_3():

@@ -52,9 +52,8 @@ def test_other_frequencies_and_absent_symbols_leave_the_conditionals_of_the_rest
     assert not less[1].any()
     for other in (equal, np.delete(less, 1, 0)):
         gap = equivalence.conditional_gap(other)
-        assert gap == pytest.approx(
-            equivalence.conditional_gap(JOINT if len(other) == 8 else np.delete(JOINT, 1, 0))
-        )
+        expected = equivalence.conditional_gap(JOINT if len(other) == 8 else np.delete(JOINT, 1, 0))
+        assert gap == pytest.approx(expected)
 
 
 def test_classes_are_counted_in_both_tasks():
@@ -119,9 +118,8 @@ def test_the_loop_of_the_loss():
         torch.tensor([[2.0, 0.0], [1.0, 1.0]]),
     )
     first, second = np.exp(2) / (np.exp(2) + np.exp(1)), np.exp(2) / (np.exp(0) + np.exp(2))
-    assert definitions.slow_loss(anchors, positives) == pytest.approx(
-        -np.log([first, second]).mean()
-    )
+    expected = -np.log([first, second]).mean()
+    assert definitions.slow_loss(anchors, positives) == pytest.approx(expected)
 
 
 # Optima.

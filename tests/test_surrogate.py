@@ -100,14 +100,12 @@ def test_gradients_and_the_recursion_are_those_of_the_losses_as_written(replacem
     H = np.eye(config.n) - 1 / config.n
     k, m = H @ a @ H, H @ b @ H
     upper = np.triu_indices(config.n, 1)
-    assert result.cka[-1] == pytest.approx(
-        (k * m).sum() / np.linalg.norm(k) / np.linalg.norm(m), abs=1e-12
-    )
+    expected = (k * m).sum() / np.linalg.norm(k) / np.linalg.norm(m)
+    assert result.cka[-1] == pytest.approx(expected, abs=1e-12)
     assert result.rsa[-1] == pytest.approx(np.corrcoef(1 - a[upper], 1 - b[upper])[0, 1], abs=1e-12)
     assert result.rho[-1] == pytest.approx(np.linalg.norm(k - m) / np.linalg.norm(k))
-    assert result.r[-1] == pytest.approx(
-        np.linalg.norm((a - b)[upper]) / len(a[upper]) ** 0.5 / a[upper].std()
-    )
+    expected = np.linalg.norm((a - b)[upper]) / len(a[upper]) ** 0.5 / a[upper].std()
+    assert result.r[-1] == pytest.approx(expected)
     assert result.path[0] == 0 and result.gaps[0] == result.injections[0], "one start"
     assert result.gram_norm[-1] == pytest.approx(np.linalg.norm(k))
     assert result.std[-1] == pytest.approx(a[upper].std())
@@ -125,9 +123,8 @@ def test_batches_are_distinct_points_unless_drawn_with_replacement():
 def test_delta_at_the_papers_example_is_far_from_one_percent():
     assert theory.delta(1000, 512, 1, 0.01, 1.0) == pytest.approx(1.71, abs=0.01)
     share = 1 / 20 + math.sqrt(math.log(50 * 300 / 0.05) / 600)
-    assert theory.delta(20, 300, 50, 0.05, 2.0) == pytest.approx(
-        2 * math.e * share / (1 - share), rel=1e-12
-    )
+    expected = 2 * math.e * share / (1 - share)
+    assert theory.delta(20, 300, 50, 0.05, 2.0) == pytest.approx(expected, rel=1e-12)
     assert theory.delta(2, 4, 1, 0.01, 1.0) == math.inf == theory.delta(50, 10**6, 1, 0.01, 1e-3)
 
 
@@ -142,15 +139,12 @@ def test_bounds_add_up_step_sizes_and_overflow_to_infinity():
     assert theory.similarity_bound(50, 4, 30, 1e6, 0.1, 0.01) == math.inf
     assert theory.weight_bound(50, 64, 30, 1e3, 1.0, 0.01, 1, 1) == math.inf
     gap = theory.delta(50, 256, 30, 0.01, 1.0)
-    assert theory.similarity_bound(50, 256, 30, 1.0, 1.0, 0.01) == pytest.approx(
-        math.exp(30 / 512) * 30 / 16 * gap
-    )
-    assert theory.weight_bound(50, 256, 30, 0.1, 2.0, 0.01, 3.0, 0.5) == pytest.approx(
-        3 * theory.delta(50, 256, 30, 0.01, 2.0) * (math.exp(1.5) - 1)
-    )
-    assert theory.posterior_bound([1.0, 2.0], [3.0, 4.0], 2, 0.5)[2] == pytest.approx(
-        (1 + 4 / 1) * 3 + 8
-    )
+    expected = math.exp(30 / 512) * 30 / 16 * gap
+    assert theory.similarity_bound(50, 256, 30, 1.0, 1.0, 0.01) == pytest.approx(expected)
+    expected = 3 * theory.delta(50, 256, 30, 0.01, 2.0) * (math.exp(1.5) - 1)
+    assert theory.weight_bound(50, 256, 30, 0.1, 2.0, 0.01, 3.0, 0.5) == pytest.approx(expected)
+    expected = (1 + 4 / 1) * 3 + 8
+    assert theory.posterior_bound([1.0, 2.0], [3.0, 4.0], 2, 0.5)[2] == pytest.approx(expected)
     assert theory.posterior_bound([1.0, 2.0], [3.0, 4.0], 8, 0.5, convex=True)[2] == 11
 
 
@@ -334,9 +328,8 @@ def test_dcl_comes_near_nscl_as_one_over_c_but_cl_does_not(tau):
 def test_readings_are_the_losses_of_the_package():
     z1, z2, labels = views(SMALL)
     one, two = (readings(a, b, labels, 0.5) for a, b in ((z1, z2), (z2, z1)))
-    assert one["CL, positive in (Sec. 3)"] == pytest.approx(
-        losses.cl(z1, z2, 0.5).item(), rel=1e-12
-    )
+    expected = losses.cl(z1, z2, 0.5).item()
+    assert one["CL, positive in (Sec. 3)"] == pytest.approx(expected, rel=1e-12)
     for name, loss in (
         ("CL, positive out: DCL (Sec. 5)", losses.dcl(z1, z2, 0.5)),
         ("NSCL, positive out (Sec. 3)", losses.nscl(z1, z2, labels, 0.5)),

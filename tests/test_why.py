@@ -269,9 +269,8 @@ def test_ratio_is_the_mean_over_pairs_written_out():
         assert result.ratio(by)[-1] == pytest.approx(np.mean(within) / np.mean(between), rel=1e-12)
     assert result.ratio(vectors=result.features[None])[0] == pytest.approx(1.0, abs=0.2)
     same = run(SMALL)
-    assert same.ratio(vectors=same.features[None])[0] == pytest.approx(
-        math.sqrt(1 - SMALL.alike), rel=1e-12
-    )
+    expected = math.sqrt(1 - SMALL.alike)
+    assert same.ratio(vectors=same.features[None])[0] == pytest.approx(expected, rel=1e-12)
 
 
 def test_readout_is_the_nearest_centre_over_the_other_symbols():
