@@ -134,18 +134,6 @@ def test_a_temperature_for_each_dimension_is_a_change_of_units(p):
 # Runs.
 
 
-def test_a_grid_of_contents_noises_temperatures_and_seeds_is_one_program():
-    configs = [
-        Config(steps=30, d_c=k, tau=tau, style_sd=sd, seed=s)
-        for s in (0, 1)
-        for k, tau, sd in ((0, 1.0, 0.1), (3, 0.5, 0.4))
-    ]
-    assert len({c.program for c in configs}) == 1 and Config(p=1).program != configs[0].program
-    for config, result in zip(configs, Encoders.train(configs), strict=True):
-        assert result.config == config
-        np.testing.assert_allclose(result.map, run(config).map, rtol=1e-4, atol=1e-5)
-
-
 def test_maps_losses_and_readouts_are_those_of_the_encoder():
     made = Encoders([Config(d_c=1)], record="all")
     s = made.state
@@ -177,21 +165,6 @@ def test_a_run_draws_new_pairs_at_each_step_whatever_the_block(monkeypatch):
     assert np.array_equal(first.map, run(Config(steps=40)).map)
     made = Encoders([Config()]).to("cpu")
     assert not torch.equal(made.draw().pairs, made.draw().pairs)
-
-
-def test_r2_is_computed_for_those_alone_who_ask_for_it(monkeypatch):
-    """What is asked for changes nothing that is trained."""
-    measured = []
-    monkeypatch.setattr(experiment, "r2", lambda *both: measured.append(1) or r2(*both))
-    config = DEEP.replace(steps=2)
-    plain = run(config)
-    assert not measured and not plain.recorded
-    with pytest.raises(AttributeError, match="r2 was not recorded"):
-        _ = plain.r2
-    asked = run(config, record=("loss", "r2"))
-    assert len(measured) == len(asked.steps) * (config.layers + 1)
-    linear = Config(steps=20)
-    assert np.array_equal(run(linear).map, run(linear, record="all").map)
 
 
 @pytest.mark.parametrize("flat", [0.0, 1e-3, 1e-9])

@@ -224,15 +224,3 @@ def test_a_file_that_is_not_read_is_none_that_a_run_depends_on(tmp_path, monkeyp
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(b"")
     assert Config(data="mnist").files == (tmp_path / "mnist.npz",)
-
-
-def test_probes_and_spectra_are_for_those_who_ask(monkeypatch):
-    read = []
-    probe = projector.linear_probe
-    monkeypatch.setattr(projector, "linear_probe", lambda *sets: read.append(1) or probe(*sets))
-    plain, spectra = run(QUICK), run(QUICK, record=("spectrum",))
-    assert not read and spectra.recorded == {"spectrum"} and not plain.recorded
-    both = run(QUICK, record="all")
-    assert len(read) == both.readout.size
-    assert np.array_equal(plain.rows, both.rows) and np.array_equal(plain.loss, both.loss)
-    assert np.array_equal(spectra.spectrum, both.spectrum, equal_nan=True)

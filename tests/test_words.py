@@ -359,15 +359,6 @@ def test_runs_beside_others_are_the_runs_alone_though_their_texts_differ_in_leng
             same(here.distances[kind], there.distances[kind])
 
 
-def test_what_is_recorded_on_request_changes_nothing_else(folder):
-    plain, whole = run(tiny(folder)), run(tiny(folder), record="all")
-    assert plain.recorded == set() and whole.recorded == {"table", "twin_nearest", "loss", "held"}
-    for kind in plain.pairs:
-        assert np.array_equal(plain.distances[kind], whole.distances[kind])
-    with pytest.raises(AttributeError, match="table was not recorded in this run"):
-        _ = plain.table
-
-
 def test_a_texts_reading_comes_before_the_runs(folder, monkeypatch):
     """Two runs of one text read it once."""
     read = []
