@@ -332,23 +332,6 @@ def test_quoted_claims_exist_and_have_the_verdicts_that_the_text_was_written_for
     assert {id for id in QUOTED if verdicts[id] not in shown} == OPEN
 
 
-def test_ten_rules_have_a_reason_a_link_and_evidence():
-    rules = re.findall(
-        r"^\d+\. \*\*(.+?),\*\* because (.+?)\.\n(?=\d+\. |\n|\Z)", TEXT + "\n", re.M | re.S
-    )
-    assert len(rules) == len(re.findall(r"^\d+\. \*\*", TEXT, re.M)) == 10
-    for rule, reason in rules:
-        assert len(re.findall(r"\{(?:doc|ref)\}`", reason)) == 1, rule
-    judged = re.findall(r"^\| (\d+) \|[^|]+\| (?:\{claim\}`|an experiment of)", TEXT, re.M)
-    assert set(map(int, judged)) == set(range(1, 11))
-
-
-def test_no_rule_rests_on_runs_that_start_at_random_points():
-    """f = R_i + g - g_0 is a worst case: no encoder that a reader trains starts so."""
-    from_points = ("ls-theorem", "ls-cap", "ls-uniform", "ls-cube", "ls-clusters", "ls-fig-4")
-    assert [id for id in QUOTED if id.startswith(from_points)] == []
-
-
 def printed_by_supcontrast(z1, z2, temperature, base=0.07):
     """SupContrast without labels, written out: T / T_0 times minus the log-probability of the partner, 2n anchors."""
     z = F.normalize(torch.cat([z1, z2]), dim=1)
@@ -397,10 +380,3 @@ def test_the_checklist_names_functions_that_exist_and_the_page_calls_them():
     assert len(named) >= 8 and ("metrics", "uniformity") in named
     for module, name in named:
         assert callable(getattr(modules[module], name)) and f"{module}.{name}" in code
-
-
-def test_the_page_is_short():
-    """What is read: code, what is folded, and the questions that one answers apart."""
-    text = re.sub(r"```python.*?```", "", TEXT, flags=re.S)
-    text = re.sub(r"(`{3,}|:{3,})\{(dropdown|solution|quiz|predict)\}.*?\n\1", "", text, flags=re.S)
-    assert len(text.split()) <= 1750
