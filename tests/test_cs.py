@@ -12,7 +12,6 @@ import torch
 
 from clbook import latents
 from clbook.experiments.content_style import Config, Encoders, collapse, projector
-from clbook.experiments.content_style.recipes import seeded
 from clbook.experiments.photographs import recipes as photos
 from clbook.losses import infonce
 from clbook.papers.cs import encoders, flow, optima, recipes
@@ -195,17 +194,6 @@ def test_what_directclr_adds_to_h_is_its_projector():
     assert result.added[0] == pytest.approx(added.detach().numpy(), rel=1e-4)
     simclr = encoders.Direct.run(config.replace(method="simclr"), record=("added",))
     assert not simclr.added.any()
-
-
-def test_each_setting_of_a_record_has_its_seeds():
-    configs = {"a": Config(), "b": Config(d_c=1)}
-    assert [c.seed for c in seeded(configs)] == [0, 1, 2, 0, 1, 2]
-    for made in (
-        recipes.linear_configs(),
-        recipes.projector_configs(),
-        *recipes.deep_configs().values(),
-    ):
-        assert len(set(made.values())) >= len(made) - 6  # some runs have two names
 
 
 def test_the_texts_quote_the_deep_records():

@@ -33,7 +33,6 @@ from clbook.experiments.images import (
 )
 from clbook.experiments.images.experiment import Config, Trainer, run
 from clbook.results import records
-from clbook.training.streams import stream
 
 CPU = torch.device("cpu")
 
@@ -418,11 +417,6 @@ def test_when_a_process_dies_all_end_and_the_run_is_taken_up_again(tmp_path):
 
 def test_the_streams_of_a_run_are_its_own():
     assert len({experiment.SPLIT, experiment.WEIGHTS, experiment.ORDER, experiment.VIEWS}) == 4
-    assert torch.equal(
-        stream(1, experiment.VIEWS).get_state(),
-        Trainer(Config(**SMALL, seed=1), CPU).draws.get_state(),
-    )
-    assert pathlib.Path(experiment.__file__).parent.name == "images"
 
 
 def made_record(epochs, known):

@@ -210,17 +210,3 @@ def test_files_of_other_images_are_part_of_what_a_run_depends_on(tmp_path, monke
     (tmp_path / "mnist.npz").write_bytes(b"")
     (tmp_path / "cifar10.npz").write_bytes(b"")
     assert Config(data="mnist").files == (tmp_path / "mnist.npz",) and Config().files == ()
-
-
-def test_a_file_that_is_not_read_is_none_that_a_run_depends_on(tmp_path, monkeypatch):
-    """A folder or another set whose name holds that of the images says nothing of them."""
-    monkeypatch.setenv("CLBOOK_DATA", str(tmp_path))
-    for name in (
-        "mnist.npz",
-        "notes-on-mnist/todo.txt",
-        "FashionMNIST/raw/train-images-idx3-ubyte",
-    ):
-        path = tmp_path / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(b"")
-    assert Config(data="mnist").files == (tmp_path / "mnist.npz",)

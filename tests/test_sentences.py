@@ -14,13 +14,12 @@ import numpy as np
 import pytest
 import torch
 from pages import built  # noqa: F401 (without a build these runs take minutes)
-from test_course import NOTEBOOKS, PREDICTED, Predict, markdown
+from test_course import PREDICTED, Predict, markdown
 from test_course import cells as cells_of
 
 from clbook import kernels, records
 from clbook.experiments import content_style, overlap, why
 from clbook.experiments.modadd import lookup
-from clbook.experiments.practice.experiment import of_pixels
 from clbook.experiments.separability import condition
 from clbook.explore import static
 from clbook.explore.subject import combined
@@ -125,14 +124,6 @@ def accuracy(points, labels):
 def angles(points):
     """Angles of points (n, 2)."""
     return np.arctan2(*points.T[::-1])
-
-
-def test_every_explorer_is_in_this_file():
-    pages = [page.removeprefix("book/") for page in NOTEBOOKS]
-    names = [(page, explorer_of(each)) for page in pages for each in statements(page)]
-    found = [f"test_{page}_{name}" for page, name in names if name]
-    found = [name.replace("papers/", "").replace("-", "_") for name in found]
-    assert len(found) > 30 and [name for name in found if name not in globals()] == []
 
 
 # --- introduction, separability ---------------------------------------------------------------------------------------
@@ -596,21 +587,3 @@ def test_why_counts():
     decay = why.Config().decay
     assert rates(64, 0)[1] < decay < min(*rates(64, 0)[:1], *rates(16, 0))
     assert rates(1, 0.5)[0] > 2 * rates(1, 0.5)[1] and ratio[1, 0.5][-1] < 0.7
-
-
-def test_practice_which():
-    records.restore("practice-runs")
-    it = runs("practice", "which")
-    names = dict(A="weak views", B="stuck", C="strong views", D="healthy", E="collapsed")
-    ends = {letter: it[letter, False] for letter in names}
-    assert {letter: result.config.fault for letter, result in ends.items()} == names
-    end = lambda kind: {letter: getattr(ends[letter], kind)[-1] for letter in names}  # noqa: E731
-    loss, cka, spread, alignment = map(end, ("loss", "cka", "spread", "alignment"))
-    # "Stuck and collapsed runs are both near the ceiling", and the signs tell one from the other.
-    assert max(ends[letter].ceiling - loss[letter] for letter in "BE") < 0.1
-    assert cka["B"] > 0.95 and cka["E"] < 0.5 and max(spread["E"], alignment["E"]) < 0.005
-    # "It is lowest with weak views", whose two views "lie together"; strong views "lie apart".
-    assert min(loss, key=loss.get) == "A"
-    assert alignment["A"] < 0.1 < alignment["D"] < alignment["C"]
-    # "Only the healthy run beats the pixels."
-    assert [k for k, right in end("accuracy").items() if right > of_pixels()] == ["D"]

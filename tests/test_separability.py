@@ -1,7 +1,6 @@
 """What `experiments.separability` promises about its runs."""
 
 import itertools
-import pathlib
 import shutil
 from types import SimpleNamespace
 
@@ -376,6 +375,3 @@ def test_a_run_that_separates_at_its_start_is_not_one_that_never_does():
     assert figures.times([early, never]) == "0, > 1"
     assert figures.ending(late) == (1.0, "0", "separable at iteration 0")
     assert figures.ending(early)[0] == 1.0 and figures.ending(never)[0] == 0.0
-    book = pathlib.Path(__file__).parent.parent / "book"
-    for page in book.rglob("*.ipynb"):
-        assert "separable_at or" not in page.read_text(encoding="utf-8"), page
