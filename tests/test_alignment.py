@@ -21,9 +21,6 @@ SMALL = Config(n=200, test=40, width=16, d=8, batch=20, steps=12, warmup=2)
 DIGITS = Config(data="digits", n=1200, noise=0.1)
 
 
-# Shared randomness.
-
-
 def stepped(training, t, s):
     """The state after the step from t, taken as `runs.follow` takes it."""
     s = learning(s)
@@ -136,9 +133,6 @@ def test_batches_without_replacement_hold_each_point_once_an_epoch():
     assert max(len(row) - len(set(row.tolist())) for row in again) > 0 and again.max() < 200
 
 
-# Optimiser and schedule.
-
-
 def test_lars_against_a_loop_over_networks_and_layers():
     generator = torch.Generator().manual_seed(0)
 
@@ -182,9 +176,6 @@ def test_warm_up_is_linear_and_the_cosine_falls_to_zero():
     assert factors[:10] == pytest.approx(np.arange(1, 11) / 10)
     assert np.all(np.diff(factors[9:]) < 0) and 0 < factors[-1] < 1e-3
     assert [warmed(t, 100, 0, cosine=False) for t in (1, 50, 100)] == [1.0] * 3
-
-
-# What is recorded.
 
 
 def test_recorded_numbers_are_the_definitions():
@@ -255,9 +246,6 @@ def test_three_principal_axes_keep_the_angle_of_three_points_and_not_of_clouds()
     assert experiment.pca_angle(start, a, b) < 5
 
 
-# Data and views.
-
-
 def test_mixture_has_unit_spread_between_means_and_the_asked_spread_within():
     x, labels = data.mixture(40_000, 100, 0.5, 32, torch.Generator().manual_seed(0))
     means = torch.stack([x[labels == c].mean(0) for c in range(100)])
@@ -309,9 +297,6 @@ def test_image_sets_run_and_the_store_tells_files_of_one_name_apart(tmp_path, mo
     small_mnist(tmp_path)
     assert path_of(run, config) == one
     assert Config().files == Config(data="digits").files == ()
-
-
-# Variants, and what records keep of runs.
 
 
 def variant(**changes):
@@ -394,9 +379,6 @@ def test_the_books_definitions_are_sas():
     assert definitions.outside(0, 50).shape == (50, 2)
 
 
-# Figures.
-
-
 def test_figures_say_their_numbers():
     result, pair = (run(SMALL.replace(compare=name), record="all") for name in ("all", "pair"))
     for picture in (
@@ -413,9 +395,6 @@ def test_figures_say_their_numbers():
             for r in (result, pair)
         )
     assert f"{result.cka[-1, 1]:.2f}" in figures.sides(result).alt
-
-
-# Bad input.
 
 
 def test_batch_larger_than_the_data_is_allowed_with_replacement():

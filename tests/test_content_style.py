@@ -20,9 +20,6 @@ def seeded(seed=0):
     return torch.Generator().manual_seed(seed)
 
 
-# Data.
-
-
 @pytest.mark.parametrize("m", [2, 3, 8])
 @pytest.mark.parametrize("sd", [0.1, 0.5, 2.0])
 def test_positives_on_the_sphere_are_von_mises_fisher(m, sd):
@@ -116,9 +113,6 @@ def test_bad_latents_and_mixings_say_what_is_wrong():
         latents.Mixing([torch.eye(2)], slope=0.0)
 
 
-# Temperatures.
-
-
 @pytest.mark.parametrize("p", [1, 2])
 def test_a_temperature_for_each_dimension_is_a_change_of_units(p):
     a, b = torch.rand(2, 50, 8, generator=seeded())
@@ -129,9 +123,6 @@ def test_a_temperature_for_each_dimension_is_a_change_of_units(p):
     assert float(infonce(a, b, tau=tau, normalize=True)) != pytest.approx(
         float(infonce(a / tau**0.5, b / tau**0.5, normalize=True)), rel=1e-2
     ), "not on the sphere"
-
-
-# Runs.
 
 
 def test_maps_losses_and_readouts_are_those_of_the_encoder():
@@ -243,9 +234,6 @@ def test_style_share_minimises_the_expanded_loss(tau, d_c, d_s, rho):
     expected = ((1 - e) / d_s / (e / d_c)) ** 0.5
     assert theory.style_share(tau, d_c, d_s, rho) == pytest.approx(expected, abs=1e-3)
     assert (theory.style_share(tau, d_c, d_s, rho) == 0) == (tau * d_c * (1 - rho) >= 1)
-
-
-# Settings.
 
 
 def test_content_fits_into_the_latents_and_may_vary_in_the_box_only():

@@ -49,9 +49,6 @@ def implementations(page):
     return [block for _, block in re.findall(found, markdown(page), re.DOTALL | re.MULTILINE)]
 
 
-# --- exercises and questions ---
-
-
 @pytest.mark.parametrize("page", CHAPTERS)
 def test_an_exercise_has_a_solution(page):
     posed = re.findall(r"\{exercise\}[^\n]*\n:label: ([\w-]+)", markdown(page))
@@ -85,9 +82,6 @@ def test_a_question_is_read_and_one_that_cannot_be_answered_is_refused(old, new,
         Quiz.read(GOOD.replace(old, new))
     with pytest.raises(ValueError, match="a prediction has three"):
         Predict.read(GOOD)
-
-
-# --- terms ---
 
 
 def glossary():

@@ -31,9 +31,6 @@ PLATEAUS = {0.5: 0.48058, 0.2: 0.31268, 0.1: 0.22767, 0.05: 0.16514, 0.02: 0.107
 tau_values = st.floats(0.02, 2.0)
 
 
-# The loss forgets the data.
-
-
 def test_invariant_maps_have_the_loss_of_their_places_whatever_the_classes():
     for seed in SEEDS:
         maps = forget(MapsConfig(seed=seed))
@@ -56,9 +53,6 @@ def test_a_map_that_reads_the_brightness_is_not_invariant_and_its_loss_does_depe
     z = torch.stack([angle.cos(), angle.sin()], 1)
     other = z[torch.randperm(len(z), generator=torch.Generator().manual_seed(0))]
     assert abs(float(nt_xent_mean(z, z, 0.2) - nt_xent_mean(z, other, 0.2))) > 0.1
-
-
-# Panels of LS Figure 2.
 
 
 @pytest.mark.parametrize("tau, value", PLATEAUS.items())
@@ -177,9 +171,6 @@ def test_the_misplaced_indicator_rewards_collapse_and_makes_the_curve_rise():
     assert (np.diff(curves.simclr) < 1e-14).all()
 
 
-# Stationary points.
-
-
 @pytest.mark.parametrize("psi, eta", list(itertools.product(PSI, ETA)))
 @pytest.mark.parametrize("dim, clusters", [(2, 1), (2, 7), (3, 4), (3, 6), (5, 10)])
 def test_even_and_single_points_are_stationary_for_every_psi_and_eta(psi, eta, dim, clusters):
@@ -219,9 +210,6 @@ def test_collapse_is_the_global_maximum_among_invariant_maps(seed):
             run(Config(clusters=8, copies=1, eta=eta, arrangement="random", seed=seed)).loss
             < collapsed - 0.05
         )
-
-
-# Curvature.
 
 
 @pytest.mark.parametrize("K, m", [(4, 5), (8, 4), (3, 10)])
@@ -302,9 +290,6 @@ def test_hessian_agrees_with_differences_along_a_geodesic():
     )
 
 
-# Lemma B.4.
-
-
 def tangent_field(K, seed):
     z = even(K, 2)
     turn = torch.stack([-z[:, 1], z[:, 0]], 1)
@@ -358,9 +343,6 @@ def test_2_tau_is_met_by_directions_that_the_lemma_does_not_reach():
     h = turn * torch.tensor([[1.0], [-1.0], [0.0]], dtype=z.dtype)
     assert 2 * 0.3 < condition_20(z, h) < 3 * 3**2 * 0.3
     assert second_variation(z, h, 0.3).autograd > 0
-
-
-# Alignment and uniformity, and what `run` promises.
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -426,9 +408,6 @@ def test_a_shuffle_uses_the_same_places():
     assert landscape.Shuffle().loss(landscape.Shuffle().places(120), 0.2) == pytest.approx(
         landscape.Shuffle().uniform(0.2), rel=1e-6
     )
-
-
-# Points that are set free: what the page says of them.
 
 
 def moved(z):

@@ -169,9 +169,6 @@ def test_islands_are_the_eigenvalues_one_of_the_graph_of_views(width):
         assert int((values > 1 - 1e-9).sum()) == result.islands
 
 
-# What training finds.
-
-
 @pytest.fixture(scope="module")
 def runs():
     """{(width, start, moves): five seeds}."""
@@ -248,9 +245,6 @@ def test_readouts_by_hand():
 def test_bad_settings_are_refused(change, words):
     with pytest.raises(ValueError, match=words):
         Config(**change)
-
-
-# Figures.
 
 
 def test_figures_have_labels_and_alt_texts_with_their_numbers():

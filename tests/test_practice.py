@@ -216,9 +216,6 @@ def test_the_smoke_detector_of_the_solution(page, nets):
                     assert page["alarm"](z1[places], z2[places], z[places], start) == name
 
 
-# The explorer of the five runs.
-
-
 @pytest.mark.parametrize("letter", practice.FAULTS)
 def test_a_run_of_the_explorer_is_the_one_that_the_page_trains(page, ranges, letter):
     fault = practice.FAULTS[letter]

@@ -126,9 +126,6 @@ def angles(points):
     return np.arctan2(*points.T[::-1])
 
 
-# --- introduction, separability ---------------------------------------------------------------------------------------
-
-
 def test_intro_quiz():
     it = runs("intro", "quiz")
     partner = {at: r.chances[0] for at, r in it.items()}
@@ -186,9 +183,6 @@ def test_separability_donut():
     assert answer("separability", "donut") == 1
 
 
-# --- the kernel -------------------------------------------------------------------------------------------------------
-
-
 def test_kernel_step():
     it = runs("kernel", "step")
     partial, full = it.table(lambda r: r.error("kernel")).T
@@ -231,8 +225,6 @@ def test_kernel_donut():
         assert kernels.top_eigenvector(result.kernel[0], result.labels)[1] < 0.1
     assert answer("kernel", "blocks") == 3
 
-
-# --- the sphere -------------------------------------------------------------------------------------------------------
 
 CHANCE = 0.35  # 10-NN accuracy up to which four classes count as mixed
 
@@ -291,9 +283,6 @@ def test_sphere_temperature():
     least, most = (f(at[:-1] / at[1:]) for f in (min, max))
     assert says("sphere", f"by a factor between {least:.1f} and {most:.1f}")
     assert answer("sphere", "halve") == 2
-
-
-# --- the loss, and the views ------------------------------------------------------------------------------------------
 
 
 def test_landscape_shuffle():
@@ -382,9 +371,6 @@ def test_ls_choices():
     np.testing.assert_allclose(split, np.broadcast_to(split[:1], split.shape), rtol=1e-3)
 
 
-# --- content and style ------------------------------------------------------------------------------------------------
-
-
 def test_content_style_content():
     it = runs("content_style", "content")
     style = it.table(lambda r: content_style.gains(r.map[-1])[r.config.d_c :].mean())
@@ -429,9 +415,6 @@ def test_cs_temperature():
     np.testing.assert_allclose(it.cells, share, 0, 0.006)
     low, high = (content_style.gains(it[tau, tau].map[-1]) for tau in (0.01, 1))
     assert (low < high).all()
-
-
-# --- symbols ----------------------------------------------------------------------------------------------------------
 
 
 def test_modadd_ma_decay():
@@ -518,9 +501,6 @@ def test_words_neighbours():
             assert word != other or split.names[-1, 0] == whole.names[-1, 0] == one
     assert "true" not in first and len(first) == 6
     assert np.mean([t <= 1000 for t in first.values()]) > 0.5 and answer("words", "leads") == 1
-
-
-# --- labels, and counts -----------------------------------------------------------------------------------------------
 
 
 def test_alignment_classes():

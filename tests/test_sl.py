@@ -28,9 +28,6 @@ from clbook.training.loop import learning, one_thread
 JOINT = equivalence.random_table(0).labelled
 
 
-# Distributions.
-
-
 def test_cmodadd_is_modadd_with_labels_and_without_the_answer_it_is_nothing():
     assert checks.same_columns() == 0
     hidden = tables.no_answer(6, 3)
@@ -122,9 +119,6 @@ def test_the_loop_of_the_loss():
     assert definitions.slow_loss(anchors, positives) == pytest.approx(expected)
 
 
-# Optima.
-
-
 @one_thread()
 def test_optimum_is_the_chapters():
     z, c = tables.optimum(JOINT)
@@ -171,17 +165,11 @@ def test_groups_of_distances_have_a_gap_between_them_and_are_not_too_small():
     assert tables.group_sizes(moved, none) == [4, 2]  # a gap of a hundredth is none
 
 
-# Steps of a batch.
-
-
 def test_both_rules_are_the_gradient_where_symbols_differ_and_a_5_is_off_where_one_repeats():
     of_symbols, of_contexts, repeated = updates.errors(16, 16)
     assert max(of_symbols, of_contexts) < 1e-14 and repeated == 0
     of_symbols, of_contexts, repeated = updates.errors(4, 8)
     assert of_symbols > 0.05 and of_contexts < 1e-14 and repeated > 0.5
-
-
-# Samples and starts.
 
 
 def test_plain_samples_are_the_chapters():
@@ -210,9 +198,6 @@ def test_classifiers_start_from_one_vector_a_class():
     assert torch.equal(table[:8], table[8:]) and len(table.unique(dim=0)) == 8
     found = training.classify(config)
     assert found.steps.tolist() == [0, 10, 20] and found.accuracy.shape == (3,)
-
-
-# Shared parameters.
 
 
 def test_a_table_of_its_own_is_the_chapters_training():
@@ -270,8 +255,6 @@ def test_shared_runs_have_no_classifiers_and_leave_a_batch_out():
     with pytest.raises(ValueError, match="fraction = 1.0"):
         shared.Config(fraction=1.0)
 
-
-# PyTorch's own encoder.
 
 PLAIN = plain.Config(N=6, k=3, batch=12, hidden=16, layers=2, epochs=4)
 
@@ -338,9 +321,6 @@ def test_dropout_of_the_hidden_units_is_pytorchs():
     torch.testing.assert_close(slope, (units > 0) / 0.9)
 
 
-# Words.
-
-
 def test_a_coin_exchanges_twins_and_nothing_else():
     other, drawn = torch.tensor([[3, 1, 2, 0]]), torch.tensor([[0.1, 0.9, 0.1, 0.9]])
     assert coin.tossed(torch.tensor([[0, 0, 1, 3]]), other, drawn).tolist() == [[3, 0, 1, 3]]
@@ -354,9 +334,6 @@ def test_every_twin_has_the_other_and_the_batches_are_the_chapters():
     assert torch.equal(other[first], second) and torch.equal(other[second], first)
     assert (other != torch.arange(len(other))).sum() == 2 * len(first)
     assert torch.equal(fresh.draw().places, plain.draw().places)
-
-
-# Records.
 
 
 @pytest.mark.parametrize("name", ["sl-dose", "sl-samples"])

@@ -62,9 +62,6 @@ def written_out(z, c, share):
     return total
 
 
-# What is drawn.
-
-
 @EVERY_KIND
 def test_each_symbol_is_seen_equally_often_and_in_the_contexts_that_fit(config):
     share, chances = joint(config), probabilities(config)
@@ -105,9 +102,6 @@ def test_looks_that_cannot_cross_are_refused():
         ValueError, match="symbols = 4 is not allowed: symbols must be a multiple of groups = 3"
     ):
         SMALL.replace(looks="crossed")
-
-
-# The loss, and one step.
 
 
 @EVERY_KIND
@@ -208,9 +202,6 @@ def test_rates_of_endless_occurrences_are_those_of_the_closed_form():
         np.testing.assert_allclose(shares, 1, atol=1e-10)
 
 
-# Endless occurrences.
-
-
 @pytest.mark.parametrize(
     ("alike", "decay", "noise"),
     [(0.0, 0.3, 0.1), (0.5, 0.3, 0.1), (0.3, 0.1, 0.3), (1.0, 0.5, 0.2)],
@@ -252,9 +243,6 @@ def test_many_occurrences_tend_to_endless_ones():
     limit = products(sampled=False)
     off = [np.linalg.norm(products(m=m) - limit) / np.linalg.norm(limit) for m in (100, 10_000)]
     assert off[1] < 0.05 and off[1] < 0.2 * off[0]  # the counts are off by m^(-1/2)
-
-
-# What is measured.
 
 
 def test_ratio_is_the_mean_over_pairs_written_out():
@@ -444,9 +432,6 @@ def test_directions_are_named_by_what_they_are_about():
 def test_runs_of_several_seeds_share_nothing_but_their_settings():
     a, b = Flow.train([SMALL, SMALL.replace(seed=1)])
     assert isinstance(a, Result) and not np.array_equal(a.joint, b.joint)
-
-
-# The page.
 
 
 def test_the_solution_that_couples_the_other_side_says_what_comes_out(capsys):
