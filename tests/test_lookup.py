@@ -48,9 +48,8 @@ def test_population_loss_is_the_batch_loss_of_all_samples_and_its_slope_is_autog
     symbols, contexts = data.cmodadd(6, 3)
     _, ids = contexts.unique(dim=0, return_inverse=True)
     joint = torch.zeros(6, int(ids.max()) + 1, dtype=torch.float64)
-    joint.index_put_(
-        (symbols, ids), torch.full((len(ids),), 1 / len(ids), dtype=torch.float64), accumulate=True
-    )
+    for pair in zip(symbols, ids):
+        joint[pair] += 1 / len(ids)
     z, c = (table.requires_grad_() for table in random_tables(joint, 4))
     anchors, others = (z[symbols], c[ids]) if over == "contexts" else (c[ids], z[symbols])
     loss, slope = infonce(z, c, joint, over)
@@ -118,9 +117,8 @@ def test_corollary_4_3_equal_vectors_exactly_for_the_symbols_equivalent_downstre
 @pytest.mark.parametrize("decay, distance", [(1e-4, 7.550), (1e-3, 6.178)])
 def test_with_decay_all_different_symbols_are_equally_far_apart(decay, distance):
     assert theory.l2_distance(decay) == pytest.approx(distance, abs=1e-3)
-    for result in sweep(
-        run, [Config(data="cmodadd", decay=decay, seed=seed) for seed in SEEDS[:3]]
-    ):
+    config = Config(data="cmodadd", decay=decay)
+    for result in sweep(run, [config.replace(seed=seed) for seed in SEEDS[:3]]):
         same, different = result.distances()
         assert same.max() < 1e-3 and different == pytest.approx(distance, rel=0.005)
 
@@ -136,13 +134,10 @@ def test_the_formula_for_that_distance_and_the_decay_at_which_all_collapse(N, k,
 
 
 def test_fewer_dimensions_give_bands():
-    for d, bands in (
-        (4, [1, 2**0.5]),
-        (2, [math.sin(j * math.pi / 8) / math.sin(math.pi / 8) for j in (1, 2, 3, 4)]),
-    ):
-        for result in sweep(
-            run, [Config(data="cmodadd", d=d, decay=1e-3, seed=seed) for seed in SEEDS[:3]]
-        ):
+    octagon = [math.sin(j * math.pi / 8) / math.sin(math.pi / 8) for j in (1, 2, 3, 4)]
+    for d, bands in ((4, [1, 2**0.5]), (2, octagon)):
+        config = Config(data="cmodadd", d=d, decay=1e-3)
+        for result in sweep(run, [config.replace(seed=seed) for seed in SEEDS[:3]]):
             _, different = result.distances()
             found = different / different.min()
             off = np.abs(found[:, None] - bands)
@@ -161,12 +156,11 @@ def test_floor_of_a_batch(samples, value):
     floor = theory.batch_floor(32, 8, samples)
     assert floor == pytest.approx(value, abs=5e-4)
     rng = np.random.default_rng(0)
-    classes = np.array(
-        [
-            rng.integers(0, 8, 32) if samples is None else rng.permutation(512)[:32] % 8
-            for _ in range(20_000)
-        ]
-    )
+
+    def drawn():
+        return rng.integers(0, 8, 32) if samples is None else rng.permutation(512)[:32] % 8
+
+    classes = np.array([drawn() for _ in range(20_000)])
     assert np.log((classes == classes[:, :1]).sum(1)).mean() == pytest.approx(floor, abs=0.015)
 
 
@@ -182,23 +176,13 @@ def test_checker_on_a_table_written_by_hand():
     )
     gap = semantic_gap(task)
     assert gap[0, 2] == 0 and math.isnan(gap[0, 1]) and math.isnan(gap[1, 2])
-    text = Finite.of(
-        [("red", "a _ car", "", 1), ("empty", "a _ tank", "", 3), ("full", "a _ tank", "", 1)]
-    )
-    found = check(text, task)
+    rows = [("red", "a _ car", "", 1), ("empty", "a _ tank", "", 3), ("full", "a _ tank", "", 1)]
+    found = check(Finite.of(rows), task)
     assert found.aligned and found.groups("semantic") == found.groups("conditional") == [
         ("full", "empty"),
         ("red",),
     ]
-    text = Finite.of(
-        [
-            ("red", "a _ car", "", 1),
-            ("empty", "a _ tank", "", 3),
-            ("full", "a _ tank", "", 1),
-            ("full", "a _ car", "", 1),
-        ]
-    )
-    found = check(text, task)
+    found = check(Finite.of([*rows, ("full", "a _ car", "", 1)]), task)
     assert found.misses == [("full", "empty")] and found.conditional[0, 2] == pytest.approx(0.5)
 
 
@@ -221,10 +205,8 @@ def test_heavy_contexts_break_the_alignment():
 
 def test_a_minimisation_that_is_stopped_returns_what_it_has():
     seen = []
-    stopped = run(
-        Config(data="cmodadd", d=64),
-        progress=lambda fraction, partial: seen.append(partial) or False,
-    )
+    config = Config(data="cmodadd", d=64)
+    stopped = run(config, progress=lambda fraction, partial: bool(seen.append(partial)))
     assert stopped.stopped and len(stopped.steps) == 2 and np.isfinite(stopped.loss).all()
     assert len(seen) == 1 and seen[0].loss[-1] >= stopped.loss[-1]
 

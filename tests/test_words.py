@@ -98,7 +98,7 @@ def test_a_sentence_counts_once_and_words_are_ordered_by_frequency():
 
 def test_source_files_are_read_and_never_imported(tmp_path):
     long = (
-        "This module explains at some length what it would do to you if you were to import it. " * 3
+        "This module explains at some length what it would do to you, were you to import it. " * 3
     )
     (tmp_path / "a.py").write_text(f'"""{long}"""\nraise SystemExit("imported")\n')
     (tmp_path / "b.py").write_text(f'"""{long}"""\nthis is no python\n')
@@ -126,11 +126,7 @@ def test_the_embedded_corpus_is_large_and_knows_its_versions():
     [
         ("a.txt", b"  \n", "a.txt is not allowed: it is empty"),
         ("a.txt", b"PK\x03\x04\0\0words of a file", "it is a binary file"),
-        (
-            "a.txt",
-            "caf\xe9 is where the others are".encode("latin-1"),
-            "encoding = 'utf-8' is not allowed for .*a.txt",
-        ),
+        ("a.txt", b"caf\xe9 is where we are", "encoding = 'utf-8' is not allowed for .*a.txt"),
         ("a.txt", b"too short", "no sentence of 5 words"),
         ("a.md", b"a text of some five words", r"holds no \*.txt file"),
     ],
@@ -179,28 +175,17 @@ def test_absent_texts_are_named_by_the_run_and_not_by_the_settings(tmp_path, mon
         run(Config(corpus="bookcorpus"))
 
 
-def test_a_small_text_says_how_many_words_can_be_split(folder):
-    with pytest.raises(
-        ValueError, match="injected = 100 is not allowed: injected must be at most [0-9]+ here"
-    ):
-        run(tiny(folder, injected=100))
+def test_texts_that_are_too_short_are_refused_and_say_why(folder):
+    def refused(says, **settings):
+        with pytest.raises(ValueError, match=says):
+            run(tiny(folder, **settings))
 
-
-def test_a_text_without_sentences_to_hold_out_is_refused(folder):
-    with pytest.raises(
-        ValueError, match="corpus = .* a longer text: of the 5 sentences read, none is held out"
-    ):
-        run(tiny(folder, sentences=5, injected=0))
-
-
-def test_a_text_of_few_words_is_refused_before_pairs_are_drawn(folder):
-    (folder / "one.txt").write_text(
-        "one two one two three. " * 3 + "create make create make create."
-    )
-    with pytest.raises(
-        ValueError, match="corpus = .* a text of 10 different words or more: it has 5"
-    ):
-        run(tiny(folder, injected=0))
+    refused("injected = 100 .* injected must be at most [0-9]+ here", injected=100)
+    longer = "corpus = .* a longer text: of the 5 sentences read, none is held out"
+    refused(longer, sentences=5, injected=0)
+    few = "one two one two three. " * 3 + "create make create make create."
+    (folder / "one.txt").write_text(few)
+    refused("corpus = .* a text of 10 different words or more: it has 5", injected=0)
 
 
 def test_an_edited_folder_is_another_run(folder):
@@ -240,23 +225,17 @@ def test_natural_pairs_share_at_least_half_of_both_words_meanings(tmp_path, monk
     monkeypatch.setenv("CLBOOK_DATA", str(tmp_path))
     path = tmp_path / corpus.WORDNET
     path.parent.mkdir()
-    rows = [
-        "id\tpos\tlexfile\tmembers\thypernyms_or_similar\tdefinition",
-        *(
-            f'{k}\tn\tx\t{members}\t\t"a definition'
-            for k, members in enumerate(
-                (
-                    "car|auto|motor_car",
-                    "auto|bank",
-                    "car",
-                    "bank|shore",
-                    "bank",
-                    "big|large",
-                    "grey|gray",
-                )
-            )
-        ),
-    ]
+    rows = ["id\tpos\tlexfile\tmembers\thypernyms_or_similar\tdefinition"]
+    for members in [
+        "car|auto|motor_car",
+        "auto|bank",
+        "car",
+        "bank|shore",
+        "bank",
+        "big|large",
+        "grey|gray",
+    ]:
+        rows.append(f'{len(rows)}\tn\tx\t{members}\t\t"a definition')
     path.write_bytes(gzip.compress("\n".join(rows).encode()))
     seen = ["car", "auto", "bank", "shore", "big", "gray", "grey"]
     assert corpus.synonyms(seen, "wordnet") == [("auto", "car"), ("gray", "grey")]
@@ -370,11 +349,9 @@ def test_a_texts_reading_comes_before_the_runs(folder, monkeypatch):
 def test_the_same_order_on_books_with_wordnets_synonyms():
     if fault := corpus.missing("gutenberg") or corpus.missing("wordnet"):
         pytest.skip(fault)
-    for r in sweep(
-        run,
-        [Config(corpus="gutenberg", natural="wordnet", steps=4000, seed=seed) for seed in SEEDS],
-        record=("twin_nearest",),
-    ):
+    base = Config(corpus="gutenberg", natural="wordnet", steps=4000)
+    configs = [base.replace(seed=seed) for seed in SEEDS]
+    for r in sweep(run, configs, record=("twin_nearest",)):
         assert r.ratio("injected") < 0.5 and 0.65 <= r.ratio("natural") <= 0.85
         assert r.twin_nearest[-1] > 0.7
 
