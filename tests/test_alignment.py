@@ -238,9 +238,8 @@ def test_three_principal_axes_keep_the_angle_of_three_points_and_not_of_clouds()
     start, a, b = rng.normal(size=(3, 1, 50))
     exact = experiment.angle(a[0] - start[0], b[0] - start[0])
     assert experiment.pca_angle(start, a, b) == pytest.approx(exact, abs=1e-6)
-    start = rng.normal(size=(100, 50)) * np.where(
-        np.arange(50) < 3, 10, 0.01
-    )  # wide where both move alike
+    # wide where both move alike
+    start = rng.normal(size=(100, 50)) * np.where(np.arange(50) < 3, 10, 0.01)
     a, b = (start + np.eye(50)[0] + np.eye(50)[k] for k in (3, 4))
     assert experiment.angle((a - start).mean(0), (b - start).mean(0)) == pytest.approx(60, abs=1e-6)
     assert experiment.pca_angle(start, a, b) < 5
@@ -353,9 +352,8 @@ def test_a_subset_has_some_classes_with_as_many_points_each():
 def test_what_a_record_keeps_of_embeddings():
     result = variants.run(variant(twin=1e-3), record="all")
     plain, projected = recipes.class_angles(result)
-    means = [
-        (result.z[-1, k, :4] - result.z[0, k, :4]).mean(0) for k in (0, 1)
-    ]  # the first of ten classes
+    # the first of ten classes
+    means = [(result.z[-1, k, :4] - result.z[0, k, :4]).mean(0) for k in (0, 1)]
     assert plain[0, -1] == pytest.approx(float(experiment.angle(*means)), rel=1e-4)
     assert np.mean(plain, 0)[-1] == pytest.approx(result.class_angle[-1, 1], rel=1e-4)
     assert projected[0][-1] == pytest.approx(result.pca_angle[-1, 1], rel=1e-4)
@@ -402,9 +400,7 @@ def test_batch_larger_than_the_data_is_allowed_with_replacement():
 
 
 def test_a_batch_of_one_class_is_refused_before_training():
-    with pytest.raises(
-        ValueError, match="batch = 4 is not allowed: batch must be larger: batch number"
-    ):
+    with pytest.raises(ValueError, match="batch = 4 .* must be larger: batch number"):
         run(SMALL.replace(classes=2, batch=4, steps=200))
 
 

@@ -1,14 +1,14 @@
 """The functions behind the page on CS: its linear model, what is optimal, and the programs of its records."""
 
 import dataclasses
-import json
+import itertools
 import math
-import pathlib
 import re
 
 import numpy as np
 import pytest
 import torch
+from test_course import markdown
 
 from clbook import latents
 from clbook.experiments.content_style import Config, Encoders, collapse, projector
@@ -200,25 +200,14 @@ def test_the_texts_quote_the_deep_records():
     deep = {}
     for name, configs in recipes.deep_configs().items():
         style = records.load(name).style.isel(layer=-1).mean("seed")
-        for key in configs:
-            deep[key] = f"{style.sel(variant=str(key)):.2f}"
-    ends = {
-        (world, label): [deep[50, world, sd, label] for sd in recipes.SDS]
-        for world in recipes.SPACES
-        for label in ("content", "no content")
-    }
-    book = pathlib.Path(__file__).parent.parent / "book"
-    chapter, page = (
-        " ".join("".join(cell["source"]) for cell in json.loads((book / file).read_text())["cells"])
-        for file in ("content_style.ipynb", "papers/cs.ipynb")
-    )
-    for low, high, at in zip(
-        ends["box", "content"], ends["box", "no content"], recipes.SDS, strict=True
-    ):
-        assert f"{low} in place of {high} at" in page and f"{at:g}" in page
-    for values in ends.values():
-        for sd, value in zip(recipes.SDS, values, strict=True):
-            assert re.search(rf"^\| {sd:g} \|.* {re.escape(value)} \|", chapter, re.MULTILINE)
+        deep |= {key: f"{style.sel(variant=str(key)):.2f}" for key in configs}
+    chapter, page = markdown("book/content_style"), markdown("book/papers/cs")
+    for sd in recipes.SDS:
+        low, high = (deep[50, "box", sd, label] for label in ("content", "no content"))
+        assert f"{low} in place of {high} at" in page and f"{sd:g}" in page
+        for world, label in itertools.product(recipes.SPACES, ("content", "no content")):
+            value = re.escape(deep[50, world, sd, label])
+            assert re.search(rf"^\| {sd:g} \|.* {value} \|", chapter, re.MULTILINE)
 
 
 def test_rows_that_are_compared_differ_in_one_setting():

@@ -100,9 +100,8 @@ def test_each_part_of_a_view_does_what_it_says():
         return views.views(x, drawn)
 
     assert torch.allclose(changed(flip=-1.0), x.flip(-1), atol=1e-5)
-    corner = changed(
-        height=0.5, width=0.5, down=-0.5, right=-0.5
-    )  # the upper left quarter, twice as large
+    # the upper left quarter, twice as large
+    corner = changed(height=0.5, width=0.5, down=-0.5, right=-0.5)
     quarter = nn.functional.interpolate(x[..., :8, :8], scale_factor=2, mode="bilinear")
     assert torch.allclose(corner[..., 1:-1, 1:-1], quarter[..., 1:-1, 1:-1], atol=1e-5)
     assert torch.allclose(changed(brightness=0.5), 0.5 * x, atol=1e-5)
@@ -173,9 +172,7 @@ def test_sets_that_cannot_be_read_are_refused_by_name(tmp_path):
     ):
         np.savez(tmp_path / "wrong.npz", **arrays)
         refused(says, tmp_path / "wrong.npz")
-    with pytest.raises(
-        ValueError, match="batch = 90 is not allowed: batch must be at most train = 60"
-    ):
+    with pytest.raises(ValueError, match="batch = 90 .* batch must be at most train = 60"):
         Config(**SMALL | {"batch": 90})
     write_folder(tmp_path / "few", count=15)
     with pytest.raises(ValueError, match="batch = 30 .* at most the number of training images"):
@@ -243,16 +240,13 @@ def test_a_run_that_was_broken_off_goes_on_to_the_same_numbers(tmp_path):
     trainer = Trainer(config, CPU)
     trainer.train_epoch(lambda fraction: True)
     experiment.save(trainer, path)
-    trainer.train_epoch(
-        lambda fraction: True
-    )  # what was done after the checkpoint is lost, and done again
+    # what was done after the checkpoint is lost, and done again
+    trainer.train_epoch(lambda fraction: True)
     again = run(config, checkpoint=path)
     assert np.allclose(whole.h, again.h, atol=1e-6)
     assert again.loss == pytest.approx(whole.loss, rel=1e-9)
     assert sorted(p.name for p in tmp_path.iterdir()) == ["run.pt"]
-    with pytest.raises(
-        ValueError, match=r"checkpoint = Config.* is not allowed: it must be of .*tau=0.3"
-    ):
+    with pytest.raises(ValueError, match="checkpoint = Config.* it must be of .*tau=0.3"):
         run(config.replace(tau=0.3), checkpoint=path)
     path.write_bytes(path.read_bytes()[:100])
     with pytest.raises(ValueError, match=r"run.pt' is damaged"):
@@ -331,9 +325,8 @@ def test_operations_and_what_is_kept_are_counted():
     assert cost.flops(convolution, (3, 8, 8)) == 2 * 27 * 4 * 8 * 8
     config = Config(**SMALL | {"precision": "float32"})
     one, two = (cost.kept(Trainer(config, CPU), torch.arange(n)) for n in (15, 30))
-    assert (
-        1.8 < two / one < 2.1
-    )  # all but the loss's table of cosines and the means grow with the views
+    # all but the loss's table of cosines and the means grow with the views
+    assert 1.8 < two / one < 2.1
 
 
 def test_the_line_of_costs_is_found_where_there_is_one():
@@ -360,9 +353,8 @@ def free_port():
 @pytest.mark.parametrize("world", [2, 3])
 def test_several_processes_have_the_loss_and_gradient_of_one(world, tmp_path):
     path = str(tmp_path / "found.pt")
-    server = torch.multiprocessing.get_context(
-        "forkserver"
-    )  # which loads all this once, not once a process
+    # which loads all this once, not once a process
+    server = torch.multiprocessing.get_context("forkserver")
     server.set_forkserver_preload(["clbook.experiments.images.experiment", "sklearn.linear_model"])
     torch.multiprocessing.start_processes(
         image_processes.one_of, (world, free_port(), path), world, start_method="forkserver"
@@ -379,18 +371,9 @@ def test_several_processes_have_the_loss_and_gradient_of_one(world, tmp_path):
 def test_when_a_process_dies_all_end_and_the_run_is_taken_up_again(tmp_path):
     path = tmp_path / "run.pt"
     values = {**SMALL, "epochs": 12, "every": 4, "train": 120}
-    words = [f"--{name}={value}" for name, value in values.items() if name != "projector"] + [
-        "--projector",
-        "8",
-        "6",
-    ]
-    command = [
-        "-m",
-        "clbook.experiments.images",
-        *words,
-        f"--checkpoint={path}",
-        f"--out={tmp_path / 'out.npz'}",
-    ]
+    words = [f"--{name}={value}" for name, value in values.items() if name != "projector"]
+    words += ["--projector", "8", "6", f"--checkpoint={path}", f"--out={tmp_path / 'out.npz'}"]
+    command = ["-m", "clbook.experiments.images", *words]
     launcher = ["-m", "torch.distributed.run", "--nproc_per_node=2", f"--master_port={free_port()}"]
     env = os.environ | {"OMP_NUM_THREADS": "1"}
     begun = subprocess.Popen(
@@ -479,7 +462,6 @@ def test_the_page_says_how_good_the_forecast_is():
     off = (record.step.mean("seed") / cost.forecast(record))[len(cost.FITTED) :]
     weights, kept = record.weights.values[0], record.kept.values[0]
     assert (abs(off - 1) < 1 / 3).all() and weights.max() / weights[1] < 260
-    side = [
-        size[3] for size in cost.CHECKED[-2:]
-    ]  # ResNet-50, twice: what is kept grows with the number of pixels
+    # ResNet-50, twice: what is kept grows with the number of pixels
+    side = [size[3] for size in cost.CHECKED[-2:]]
     assert kept[-1] / kept[-2] == pytest.approx((side[1] / side[0]) ** 2, rel=0.02)

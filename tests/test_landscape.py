@@ -135,9 +135,8 @@ def test_threshold_is_linear_for_small_tau_with_the_slope_of_its_tolerance_and_b
 ):
     found = run(Config(tolerance=tolerance, clusters=2, copies=1)).thresholds
     slope, ratio = theory.threshold_slope(tolerance), found.gaps / found.taus
-    assert (
-        np.abs(ratio[found.taus <= 0.02] / slope - 1).max() < 0.15
-    )  # whole numbers of points make steps
+    # whole numbers of points make steps
+    assert np.abs(ratio[found.taus <= 0.02] / slope - 1).max() < 0.15
     assert (ratio < 1.05 * slope).all() and ratio[-1] < 0.8 * slope
     assert np.corrcoef(found.taus, found.gaps)[0, 1] ** 2 > 0.95
 

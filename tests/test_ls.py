@@ -52,9 +52,8 @@ def test_a_watched_run_is_that_of_the_chapter(gradient):
     watched, plain = repair.run(config), separability.run(config, record=("theta",))
     assert np.array_equal(watched.z, plain.z[..., 0]) and watched.separable_at == plain.separable_at
     half = watched.push[watched.labels == 0].mean() - watched.push[watched.labels == 1].mean()
-    assert half == pytest.approx(
-        plain.theta[0], rel=1e-5
-    )  # the push differs by Theta between the clusters
+    # the push differs by Theta between the clusters
+    assert half == pytest.approx(plain.theta[0], rel=1e-5)
 
 
 def test_nothing_is_promised_without_a_gap():

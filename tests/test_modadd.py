@@ -123,9 +123,8 @@ def test_the_floor_is_the_logarithm_of_the_fitting_contexts_and_no_scores_beat_i
     indices = samples.epoch()
     counts = []
     for batch in indices.split(32):
-        needed = [
-            (c[2] - c[:2][c[:2] < 16].sum()) % 8 for c in samples.contexts[batch]
-        ]  # class of the masked symbol
+        # class of the masked symbol
+        needed = [(c[2] - c[:2][c[:2] < 16].sum()) % 8 for c in samples.contexts[batch]]
         counts += [sum(int(s) % 8 == int(n) for n in needed) for s in samples.symbols[batch]]
     found = floor(samples.pmi[None], samples.symbols[indices][None], samples.ids[indices][None], 32)
     assert found.item() == pytest.approx(np.log(counts).mean(), abs=1e-12)
@@ -164,9 +163,8 @@ def test_training_is_equation_2_with_adam():
 
 
 def test_a_single_sample_left_over_is_no_batch():
-    result = run(
-        TINY.replace(fraction=49 / 72, epochs=2)
-    )  # 49 samples: three batches of 16 and one sample
+    # 49 samples: three batches of 16 and one sample
+    result = run(TINY.replace(fraction=49 / 72, epochs=2))
     assert result.config.samples == 49 and np.isfinite(result.loss).all()
 
 

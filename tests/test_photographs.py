@@ -28,9 +28,8 @@ def test_what_is_compared():
     result = twins.run(twins.Config(**SMALL))
     assert result.losses == ("dcl", "nscl", "supcon", "ce") and result.epochs.tolist() == [0, 1, 2]
     for values in (result.cka, result.rsa, result.cka_h):
-        assert values.shape == (3, 4) and values[0] == pytest.approx(
-            1
-        )  # before training all are one network
+        # before training all are one network
+        assert values.shape == (3, 4) and values[0] == pytest.approx(1)
         assert values[:, 0] == pytest.approx(1) and (values[1:, 1:] < 1 - 1e-6).all()
     assert (result.gap[0] == 0).all() and (result.gap[:, 0] == 0).all()
     assert (result.gap[1:, 1:] > 0).all()
@@ -59,15 +58,12 @@ def test_a_run_can_be_stopped_and_tells_how_far_it_is(monkeypatch):
     partial = [partial for _, partial in told if partial is not None]
     assert [len(each.epochs) for each in partial] == [1, 2]
     assert all(each.stopped for each in partial)
-    assert np.isfinite(result.steps[:2]).all() and np.isnan(
-        result.steps[-1, -1]
-    )  # the last copy has not come to it
+    # the last copy has not come to it
+    assert np.isfinite(result.steps[:2]).all() and np.isnan(result.steps[-1, -1])
 
 
 def test_settings_that_are_not_allowed():
-    with pytest.raises(
-        ValueError, match="loss = 'nscl' is not allowed: loss must be one of dcl, nt_xent"
-    ):
+    with pytest.raises(ValueError, match="loss = 'nscl' .* must be one of dcl, nt_xent"):
         twins.Config(loss="nscl")
     with pytest.raises(ValueError, match="outputs = 'raw' is not allowed"):
         norms.Config(outputs="raw")
@@ -122,19 +118,15 @@ def test_blocks_are_those_of_the_encoders_kernel_before_and_after_training(monke
     assert result.aligned[1] != result.aligned[0]
     knn = images.run(images.Config(**SMALL)).knn[-1]
     assert result.knn == pytest.approx(knn, abs=0.06)  # one of 20 images
-    with pytest.raises(
-        ValueError, match="sample = 30 is not allowed: sample must be at most test = 20"
-    ):
+    with pytest.raises(ValueError, match="sample = 30 .* must be at most test = 20"):
         blocks.Config(**SMALL, sample=30)
     monkeypatch.setattr(images.experiment, "PROGRESS_EVERY", 0.0)
     assert np.isnan(blocks.run(config, progress=lambda fraction, partial: False).aligned).all()
 
 
 def test_records_of_runs_that_ended_early_have_the_first_losses():
-    def stopped(run, config):
-        return run(config, progress=lambda fraction, partial: False)
-
-    early = recipes.copies([stopped(twins.run, twins.Config(**SMALL | {"epochs": 40}))])
+    config = twins.Config(**SMALL | {"epochs": 40})
+    early = recipes.copies([twins.run(config, progress=lambda fraction, partial: False)])
     assert set(early) == {"steps"} and np.isfinite(early["steps"][0, 0])
 
 
@@ -148,33 +140,21 @@ def record_of(name, results):
 def test_figures_and_tables_say_what_they_show(monkeypatch):
     runs = [twins.run(twins.Config(**SMALL, seed=seed)) for seed in range(3)]
     record = record_of("photographs-mnist", runs)
-    other = record_of(
-        "photographs-mnist-tau",
-        [
-            twins.run(twins.Config(**SMALL, others="nscl", tau=tau, seed=seed))
-            for tau in (0.1, 1.0)
-            for seed in range(3)
-        ],
-    )
+    taus = [
+        twins.Config(**SMALL, others="nscl", tau=tau, seed=s)
+        for tau in (0.1, 1.0)
+        for s in range(3)
+    ]
+    other = record_of("photographs-mnist-tau", [twins.run(config) for config in taus])
     assert "MNIST, weight gap to DCL: NSCL" in figures.twins(record, record).alt
     assert "CIFAR-10, RSA: tau = 0.1" in figures.temperatures(record, record, other, other).alt
     assert "CL (DCL)" in figures.accuracies(record, record)._repr_html_()
-    kept = record_of(
-        "photographs-norms",
-        [
-            norms.run(
-                norms.Config(
-                    **SMALL,
-                    every=2,
-                    outputs=like.outputs,
-                    tau=like.tau,
-                    tau_ratio=like.tau_ratio,
-                    seed=seed,
-                )
-            )
-            for like in recipes.OUTPUTS.values()
-            for seed in range(3)
-        ],
-    )
+    kinds = [
+        {"outputs": like.outputs, "tau": like.tau, "tau_ratio": like.tau_ratio, "seed": seed}
+        for like in recipes.OUTPUTS.values()
+        for seed in range(3)
+    ]
+    outputs = [norms.run(norms.Config(**SMALL, every=2, **kind)) for kind in kinds]
+    kept = record_of("photographs-norms", outputs)
     assert "after it, norm: effective rank" in figures.spectra(kept).alt
     assert "1 and 0.7" in figures.readouts(kept)._repr_html_()

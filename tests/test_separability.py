@@ -111,9 +111,8 @@ def test_runs_of_one_seed_share_what_their_first_weights_say_of_the_views(shake,
 
 def test_linger_ends_the_run_after_separation():
     result = run(Config(linger=3))
-    assert (
-        result.steps[-2] < 3 * result.separable_at <= result.steps[-1] < Config().steps
-    )  # ends at a recorded time
+    # ends at a recorded time
+    assert result.steps[-2] < 3 * result.separable_at <= result.steps[-1] < Config().steps
     assert not result.stopped
 
 
@@ -211,9 +210,8 @@ def test_a_readers_own_points_are_trained_on_and_the_store_follows_the_file(tmp_
     config = Config(data=own(tmp_path / "own.npz"), classes=3, n=45, d=2, steps=200)
     x, labels = dataset(config)
     assert x.shape == (45, 5) and labels.tolist() == [0] * 15 + [1] * 15 + [2] * 15
-    assert np.array_equal(
-        x.argmax(1), labels
-    )  # "a", "b", "c" in the order of their names, no number changed
+    # "a", "b", "c" in the order of their names, no number changed
+    assert np.array_equal(x.argmax(1), labels)
     assert {*map(tuple, x.tolist())} <= {
         *map(tuple, np.load(config.data)["x"].astype(np.float32).tolist())
     }
@@ -262,7 +260,7 @@ def test_an_absent_or_damaged_file_and_more_than_it_holds_are_refused(tmp_path):
     with pytest.raises(ValueError, match="augmentation = 'rotation' .* noise, image or none"):
         config.replace(augmentation="rotation")
     with pytest.raises(
-        ValueError, match="data = 'own' .* one of clusters, .*mnist, .* or a file ending in .npz"
+        ValueError, match="data = 'own' .* clusters, .*mnist, .* file ending in .npz"
     ):
         Config(data="own")
     whole = (tmp_path / "own.npz").read_bytes()

@@ -32,15 +32,8 @@ def test_cmodadd_is_modadd_with_labels_and_without_the_answer_it_is_nothing():
     assert checks.same_columns() == 0
     hidden = tables.no_answer(6, 3)
     assert hidden.joint.shape == (6, 12) and np.ptp(hidden.joint) == 0
-    assert (
-        len(equivalence.check(hidden, equivalence.modadd_table(6, 3)).misses) == 12
-    )  # of 15 pairs, 3 are equivalent
-
-
-def test_columns_of_a_table_do_not_depend_on_their_order_and_empty_ones_are_left_out():
-    joint = np.array([[0.1, 0.0, 0.2], [0.3, 0.0, 0.4]])
-    assert np.array_equal(tables.columns(joint), tables.columns(joint[:, ::-1]))
-    assert tables.columns(joint).shape == (2, 2)
+    # of 15 pairs, 3 are equivalent
+    assert len(equivalence.check(hidden, equivalence.modadd_table(6, 3)).misses) == 12
 
 
 def test_other_frequencies_and_absent_symbols_leave_the_conditionals_of_the_rest():
@@ -51,15 +44,6 @@ def test_other_frequencies_and_absent_symbols_leave_the_conditionals_of_the_rest
         gap = equivalence.conditional_gap(other)
         expected = equivalence.conditional_gap(JOINT if len(other) == 8 else np.delete(JOINT, 1, 0))
         assert gap == pytest.approx(expected)
-
-
-def test_classes_are_counted_in_both_tasks():
-    assert definitions.classes(7, 3) == (3, 3, True)
-
-
-def test_a_word_pair_agrees_in_one_context_and_not_in_the_other():
-    gap, parts = definitions.example()
-    assert parts.tolist() == [0, 1] and gap.tolist() == [[0, 1], [1, 0]]
 
 
 def test_equivalent_symbols_that_share_no_context_fit_the_same_classes():
@@ -145,13 +129,6 @@ def test_extents_and_the_lines_of_figure_3():
     assert tables.narrowest(np.eye(3)[:, :2]) == pytest.approx(3**-0.5)
     assert tables.solutions(np.array([1.0, 0]), np.array([-2.0, 0])).shape == (2, 1)
     assert tables.solutions(np.array([1.0, 0]), np.array([1.0, 0.1])).shape == (2, 0)
-
-
-def test_distances_of_twins_and_of_others():
-    near, far = tables.distances(
-        np.array([[0.0], [1.0], [5.0]]), np.array([[1, 1, 0], [1, 1, 0], [0, 0, 1]], bool)
-    )
-    assert near.tolist() == [1] and far.tolist() == [4, 5]
 
 
 def test_groups_of_distances_have_a_gap_between_them_and_are_not_too_small():

@@ -62,9 +62,8 @@ def test_vanilla_flow_never_changes_the_cyclic_order_on_the_circle():
 def test_arrows_are_the_negative_tangential_gradient():
     result = run(Config(network=False, steps=3, record_every=1, d=3), record=("arrows",))
     z = torch.tensor(result.z[2], dtype=torch.float64, requires_grad=True)
-    unit = torch.nn.functional.normalize(
-        z, dim=1
-    )  # its derivative is the projection on the tangent plane
+    # its derivative is the projection on the tangent plane
+    unit = torch.nn.functional.normalize(z, dim=1)
     (gradient,) = torch.autograd.grad(200 * simplified(unit, z.detach()[None], 0.2), z)
     np.testing.assert_allclose(result.arrows[2], -gradient.numpy(), atol=1e-4)
     np.testing.assert_allclose((result.arrows * result.z).sum(2), 0, atol=1e-4)

@@ -205,9 +205,8 @@ def test_lemma_3_bounds_the_gradient_and_its_second_case_forgets_the_attraction(
     assert (12 * ours.norm(dim=2)).max() <= math.sqrt(2) / tau
     assert ours[0].norm() <= math.sqrt(2 / 12) / tau
     squares = negatives.softmax(1).square().sum(1)
-    torch.testing.assert_close(
-        (12 * tau * ours[1]).square().sum(1), 1 + squares
-    )  # the proof's second case has no 1
+    # the proof's second case has no 1
+    torch.testing.assert_close((12 * tau * ours[1]).square().sum(1), 1 + squares)
 
 
 def test_lemma_5_counts_the_anchor_as_its_own_negative_candidate():
@@ -223,9 +222,8 @@ def test_lemma_5_counts_the_anchor_as_its_own_negative_candidate():
 @pytest.mark.parametrize("C, B, T", [(2, 16, 5), (10, 128, 20)])
 def test_corollary_3_fails_no_more_often_than_it_may(C, B, T):
     draws = torch.randint(C, (300, T, B), generator=torch.Generator().manual_seed(0))
-    most = (
-        torch.nn.functional.one_hot(draws, C).sum(2).amax((1, 2)) / B
-    )  # share of an anchor's class
+    # share of an anchor's class
+    most = torch.nn.functional.one_hot(draws, C).sum(2).amax((1, 2)) / B
     assert 0.005 < theory.fluctuation(B, T, 0.05) < 1
     assert (1 - most < 1 - 1 / C - theory.fluctuation(B, T, 0.05)).double().mean() <= 0.05
     half = theory.fluctuation(B, T, 0.05) / 2

@@ -97,9 +97,7 @@ def test_features_say_who_looks_alike_and_nothing_else(config):
 
 
 def test_looks_that_cannot_cross_are_refused():
-    with pytest.raises(
-        ValueError, match="symbols = 4 is not allowed: symbols must be a multiple of groups = 3"
-    ):
+    with pytest.raises(ValueError, match="symbols = 4 .* must be a multiple of groups = 3"):
         SMALL.replace(looks="crossed")
 
 
