@@ -68,10 +68,8 @@ def test_the_sampler_of_the_sphere_hardly_ever_runs_out_of_proposals():
 def test_many_runs_from_the_same_random_numbers_are_each_run_by_itself():
     for space in latents.SPACES:
         drawn = latents.draws(50, 6, space, seeded())
-        d_c, sd = (
-            torch.tensor([0, 2, 5, 6])[:, None, None],
-            torch.tensor([0.1, 0.5, 1.0, 0.3])[:, None, None],
-        )
+        d_c = torch.tensor([0, 2, 5, 6])[:, None, None]
+        sd = torch.tensor([0.1, 0.5, 1.0, 0.3])[:, None, None]
         both = latents.pairs(drawn.expand(4, 50, -1), 6, d_c, sd, space)
         for i in range(4):
             g = seeded()

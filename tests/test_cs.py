@@ -86,10 +86,8 @@ def test_a_product_has_at_most_the_smaller_rank_and_one_singular_factor_is_enoug
 
 def test_collapsed_maps_have_the_loss_of_the_content_alone():
     losses = optima.collapsed((1, 5, 1e8), 3, n=50)
-    g, generator = (
-        latents.mixing(8, 3, torch.Generator().manual_seed(0)),
-        torch.Generator().manual_seed(0),
-    )
+    g = latents.mixing(8, 3, torch.Generator().manual_seed(0))
+    generator = torch.Generator().manual_seed(0)
     latents.mixing(8, 3, generator)
     z, views = collapse.pairs(50, 3, 0.3, generator)
     assert losses[0] == pytest.approx(float(collapse.loss(z[:, :3], views[:, :3]).mean()), rel=1e-4)

@@ -115,10 +115,8 @@ def test_a_curve_holds_the_losses_of_its_configurations_and_no_place_too_many(di
     )
     for tau, row in zip(taus, losses, strict=True):
         for number, loss in zip(numbers, row, strict=True):
-            z, config = (
-                even(number, dim),
-                Config(clusters=number, dim=dim, tau=tau, eta=eta, psi="log t"),
-            )
+            z = even(number, dim)
+            config = Config(clusters=number, dim=dim, tau=tau, eta=eta, psi="log t")
             assert float(loss) == pytest.approx(float(config.loss(z, z)), abs=1e-13)
 
 

@@ -79,10 +79,8 @@ def test_the_printed_bound_of_step_5_outgrows_every_constant():
 
 
 def test_without_features_a_variant_is_a_run_of_the_chapter():
-    plain, variant = (
-        separability.run(separability.Config(steps=30), record=("drift",)),
-        variants.run(variants.Config(steps=30), record=("drift",)),
-    )
+    plain = separability.run(separability.Config(steps=30), record=("drift",))
+    variant = variants.run(variants.Config(steps=30), record=("drift",))
     assert np.array_equal(plain.z, variant.z) and np.array_equal(plain.drift, variant.drift)
 
 

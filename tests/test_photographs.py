@@ -70,10 +70,8 @@ def test_settings_that_are_not_allowed():
 
 
 def test_an_embedding_that_has_become_constant_has_no_similarity():
-    some, constant = (
-        torch.randn(9, 3, generator=torch.Generator().manual_seed(0)).numpy(),
-        np.ones((9, 3)),
-    )
+    some = torch.randn(9, 3, generator=torch.Generator().manual_seed(0)).numpy()
+    constant = np.ones((9, 3))
     assert np.isnan(twins.similarity(metrics.linear_cka, constant, some))
     assert twins.similarity(metrics.rsa, some, some) == pytest.approx(1)
 

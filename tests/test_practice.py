@@ -188,10 +188,8 @@ def test_own_data_and_an_own_loss_are_taken_as_the_page_says(page, tmp_path, mon
 def test_longer_training_helps_where_the_solution_says_so(page, ranges):
     better = {}
     for name in ("healthy", "weak views", "strong views"):
-        changes, short = (
-            page["runs"][name],
-            {what: values[0] for what, values in ranges[name].items()},
-        )
+        changes = page["runs"][name]
+        short = {what: values[0] for what, values in ranges[name].items()}
         long = page["instruments"](page["simclr"](SEEDS[0], 800, **changes), SEEDS[0], **changes)
         better[name] = long["nearest centre, after"] - short["nearest centre, after"]
         assert long["loss"] < short["loss"]

@@ -114,10 +114,8 @@ def test_proposition_5_bounds_the_rank_in_the_last_layer_only():
 
 def test_corollary_1_taken_apart():
     for d_c in (1, 4):
-        (here,), (wide, bare) = (
-            collapse.surface((1,), (1,), d_c)[0][None],
-            collapse.surface((2,), (1, 0), d_c)[0],
-        )
+        (here,) = collapse.surface((1,), (1,), d_c)[0][None]
+        wide, bare = collapse.surface((2,), (1, 0), d_c)[0]
         assert wide < here - 0.1 and bare > wide + 0.1
 
 

@@ -32,11 +32,9 @@ def network(config):
     x, w = state.x[0], state.weights[1][0, 0]
 
     def sims(w):
-        W, b, V = (
-            w[: 8 * config.d].view(config.d, 8),
-            w[8 * config.d : 8 * config.d + 8],
-            w[-24:].view(8, 3),
-        )
+        W = w[: 8 * config.d].view(config.d, 8)
+        b = w[8 * config.d : 8 * config.d + 8]
+        V = w[-24:].view(8, 3)
         z = torch.nn.functional.normalize(torch.tanh(x @ W + b) @ V, dim=1)
         return z[: config.n] @ z.T
 

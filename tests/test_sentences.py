@@ -466,11 +466,9 @@ def test_sl_ma_update():
         return [float(part.norm()) for part in (pull, push, pull - push)]
 
     it = runs("papers/sl", "ma-update")
-    first, last, decayed = (
-        lengths(it[0, 0.3], 0),
-        lengths(it[0, 0.3], -1),
-        lengths(it[0.005, 0.3], -1),
-    )
+    first = lengths(it[0, 0.3], 0)
+    last = lengths(it[0, 0.3], -1)
+    decayed = lengths(it[0.005, 0.3], -1)
     assert last[0] > first[0] and last[1] > first[1]
     assert last[2] < 0.05 * last[0] and decayed[2] > 0.2 * decayed[0]
     small = [lengths(it[0, 0.05], frame) for frame in range(len(it[0, 0.05].steps))]

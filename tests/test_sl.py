@@ -94,10 +94,8 @@ def test_symbols_that_never_share_a_context_are_not_told_apart_by_their_answers(
 
 
 def test_the_loop_of_the_loss():
-    anchors, positives = (
-        torch.tensor([[1.0, 0.0], [0.0, 2.0]]),
-        torch.tensor([[2.0, 0.0], [1.0, 1.0]]),
-    )
+    anchors = torch.tensor([[1.0, 0.0], [0.0, 2.0]])
+    positives = torch.tensor([[2.0, 0.0], [1.0, 1.0]])
     first, second = np.exp(2) / (np.exp(2) + np.exp(1)), np.exp(2) / (np.exp(0) + np.exp(2))
     expected = -np.log([first, second]).mean()
     assert definitions.slow_loss(anchors, positives) == pytest.approx(expected)
