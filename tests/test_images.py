@@ -199,24 +199,15 @@ def test_every_loss_is_the_one_of_the_room(loss):
 def test_a_step_is_that_of_a_plain_loop():
     config = Config(**SMALL, decay=0.01, momentum=0.9, lr=0.1)
     trainer, twin = Trainer(config, CPU), Trainer(config, CPU)
-    plain = torch.optim.SGD(
-        [twin.network.encoder, twin.network.projector][0].parameters(), 0.1, 0.9, weight_decay=0.01
-    )
+    plain = torch.optim.SGD(twin.network.encoder.parameters(), 0.1, 0.9, weight_decay=0.01)
     plain.add_param_group({"params": list(twin.network.projector.parameters())})
     for chosen in torch.arange(60).split(30):
         trainer.step(chosen, 1.0)
-        both = torch.cat(
-            [
-                views.views(
-                    twin.x[chosen],
-                    views.draw(
-                        30, twin.draws, config.colour, config.flip, config.blur, config.smallest
-                    ).double(),
-                )
-                for _ in range(2)
-            ]
-        )
-        loss = losses.nt_xent(*twin.network(both)[1].chunk(2), config.tau)
+        both = []
+        how = config.colour, config.flip, config.blur, config.smallest
+        for _ in range(2):
+            both.append(views.views(twin.x[chosen], views.draw(30, twin.draws, *how).double()))
+        loss = losses.nt_xent(*twin.network(torch.cat(both))[1].chunk(2), config.tau)
         plain.zero_grad()
         loss.backward()
         plain.step()

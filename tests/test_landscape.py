@@ -426,10 +426,6 @@ def arcs(z, labels):
     return int((labels[order] != np.roll(labels[order], 1)).sum())
 
 
-def circles(result):
-    return result.sorted, result.shuffled
-
-
 @pytest.mark.parametrize("changes", [{}, {"places": 1}, {"places": 12, "dim": 3}, {"n": 31}])
 def test_both_circles_have_one_loss_that_falls_to_that_of_an_even_spread(changes):
     result = down.run(down.Config(**changes))
@@ -442,15 +438,17 @@ def test_both_circles_have_one_loss_that_falls_to_that_of_an_even_spread(changes
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_three_places_come_apart_and_cover_the_circle_in_their_order(seed):
+def test_three_places_cover_the_circle_in_their_order_and_one_place_mixes_the_classes(seed):
     result = down.run(down.Config(seed=seed))
-    for z in circles(result):
+    for z in (result.sorted, result.shuffled):
         assert moved(z).max() > 30
         angles, _ = around(z)
         gaps = np.diff(angles, append=angles[0] + 2 * np.pi)
         assert gaps.max() < 0.1 * 2 * np.pi
     assert arcs(result.sorted, result.labels) == 3
     assert arcs(result.shuffled, result.labels) > 20
+    one = down.run(down.Config(places=1, seed=seed))
+    assert min(arcs(z, one.labels) for z in (one.sorted, one.shuffled)) > 20
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -460,13 +458,6 @@ def test_twelve_places_hold_together_but_for_a_lower_temperature_or_on_the_spher
     assert moved(down.run(twelve.replace(tau=0.05)).sorted).max() > 8
     on_sphere = down.run(twelve.replace(dim=3)).sorted
     assert np.abs(on_sphere[0, :, 2]).max() < 0.2 and np.abs(on_sphere[-1, :, 2]).max() > 0.8
-
-
-@pytest.mark.parametrize("seed", SEEDS)
-def test_from_one_place_the_classes_end_mixed_in_both_circles(seed):
-    result = down.run(down.Config(places=1, seed=seed))
-    for z in circles(result):
-        assert arcs(z, result.labels) > 20
 
 
 def test_without_a_shake_three_places_stay():

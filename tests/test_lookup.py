@@ -178,10 +178,8 @@ def test_checker_on_a_table_written_by_hand():
     assert gap[0, 2] == 0 and math.isnan(gap[0, 1]) and math.isnan(gap[1, 2])
     rows = [("red", "a _ car", "", 1), ("empty", "a _ tank", "", 3), ("full", "a _ tank", "", 1)]
     found = check(Finite.of(rows), task)
-    assert found.aligned and found.groups("semantic") == found.groups("conditional") == [
-        ("full", "empty"),
-        ("red",),
-    ]
+    groups = [("full", "empty"), ("red",)]
+    assert found.aligned and found.groups("semantic") == found.groups("conditional") == groups
     found = check(Finite.of([*rows, ("full", "a _ car", "", 1)]), task)
     assert found.misses == [("full", "empty")] and found.conditional[0, 2] == pytest.approx(0.5)
 

@@ -326,11 +326,9 @@ def test_overlap_overlap():
     assert shuffle[2] > 0.01 and exchange[5] > 0.01
     assert min(trained[width, 0.2][0].accuracy() for width in (15, 20, 30)) == 1
     assert trained[20, 0.2][1].accuracy() < 0.9  # from the shuffled table
-    strokes = [
-        np.linalg.norm(r.z[-1][:, None] - r.z[-1], axis=2)[r.shares > 0].max()
-        for tau in taus
-        for r in trained[45, tau]
-    ]
+    wide = [r for tau in taus for r in trained[45, tau]]
+    apart = [np.linalg.norm(r.z[-1][:, None] - r.z[-1], axis=2) for r in wide]
+    strokes = [lengths[r.shares > 0].max() for r, lengths in zip(wide, apart)]
     assert np.mean(np.array(strokes) > 1.2) >= 0.5, "often strokes cross the circle"
     arcs = [np.degrees(np.sort(angles(r.z[-1]))) for tau in taus for r in trained[180, tau]]
     widest = [np.diff(arc, append=arc[0] + 360).max() for arc in arcs]
@@ -436,9 +434,8 @@ def test_modadd_ma_decay():
 def test_modadd_ma_bands():
     it = runs("modadd", "ma-bands")
     bands = {at: np.unique(r.distances()[1].round(2)) for at, r in it.items()}
-    assert (
-        [len(bands[0.001, d]) for d in (8, 6, 4, 2)] == [1, 3, 2, 4] == [*it.cells[1, [4, 3, 2, 0]]]
-    )
+    counts = [len(bands[0.001, d]) for d in (8, 6, 4, 2)]
+    assert counts == [1, 3, 2, 4] == [*it.cells[1, [4, 3, 2, 0]]]
     assert bands[0.001, 4][1] / bands[0.001, 4][0] == pytest.approx(np.sqrt(2), rel=0.01)
     z = it[0.001, 2].z[-1]
     turns = np.unique(np.degrees(angles(z - z.mean(0))).round(1))

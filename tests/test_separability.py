@@ -237,14 +237,8 @@ def test_a_panel_has_buttons_for_the_named_sets_and_an_entry_for_a_file(monkeypa
     buttons, entry = (
         controls.control(field, value, Config(), explored=False) for value in ("donut", "own.npz")
     )
-    assert [label for label, _ in buttons.options] == [
-        "clusters",
-        "donut",
-        "digits",
-        "mnist",
-        "cifar10",
-        "cifar10 all",
-    ]
+    named = ["clusters", "donut", "digits", "mnist", "cifar10", "cifar10 all"]
+    assert [label for label, _ in buttons.options] == named
     assert buttons.value == "donut" and type(entry).__name__ == "Text" and entry.value == "own.npz"
 
 
@@ -273,9 +267,10 @@ def test_an_absent_or_damaged_file_and_more_than_it_holds_are_refused(tmp_path):
 
 
 def test_condition_reads_the_run_up_to_separation():
+    base = Config(steps=300, linger=2)
     results = [
-        run(Config(eps=eps, tau=tau, steps=300, linger=2), record=NEEDS)
-        for eps, tau in ((0.02, 0.1), (1.0, 1e-3))
+        run(base.replace(eps=0.02, tau=0.1), record=NEEDS),
+        run(base.replace(eps=1.0, tau=1e-3), record=NEEDS),
     ]
     measured = check(results)
     assert measured.separated.tolist() == [True, False]
@@ -305,11 +300,8 @@ def test_the_growth_of_a_gap_is_measured_where_it_is_exponential():
 
 
 def test_misfit_is_one_for_the_number_that_decides_and_larger_for_another():
-    configs = [
-        Config(eps=eps, tau=tau, steps=400, linger=1)
-        for eps in (0.1, 0.3, 1.0)
-        for tau in (0.01, 0.1, 1.0)
-    ]
+    grid = itertools.product((0.1, 0.3, 1.0), (0.01, 0.1, 1.0))
+    configs = [Config(eps=eps, tau=tau, steps=400, linger=1) for eps, tau in grid]
     measured = check(sweep(run, configs, record=NEEDS))
     assert measured.misfit(measured.eps**2 / measured.tau) < 1.05 < measured.misfit(measured.eps)
 
@@ -326,18 +318,10 @@ def test_combinations_that_make_no_sense_are_refused():
 
 
 def test_divergence_that_the_kernel_notices_first_names_the_step_size_too():
-    wide = Config(
-        lr_over_tau=10.0,
-        activation="softplus",
-        hidden=(2000,),
-        d=2,
-        tau=10.0,
-        n=30,
-        noise=2.0,
-        spread=2.0,
-    )
+    data = dict(n=30, d=2, noise=2.0, spread=2.0, steps=300)
+    wide = Config(lr_over_tau=10.0, tau=10.0, activation="softplus", hidden=(2000,), **data)
     with pytest.raises(ValueError, match="lr_over_tau = 10.0 .* <= 10.*diverged at iteration"):
-        run(wide.replace(steps=300))
+        run(wide)
 
 
 def test_a_run_that_separates_at_its_start_is_not_one_that_never_does():

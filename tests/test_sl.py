@@ -51,12 +51,9 @@ def test_equivalent_symbols_that_share_no_context_fit_the_same_classes():
     assert joint.sum(1) == pytest.approx(1 / 6) and ((joint > 0).sum(0) == 1).all()
     assert equivalence.conditional_gap(joint)[0, 3] == pytest.approx(1)  # nothing shared
     assert (joint.argmax(0) % 3 == classes).all()
-    near, far = tables.distances(
-        tables.optimum(np.stack([joint[:, classes == k].sum(1) for k in range(3)], 1), decay=1e-3)[
-            0
-        ],
-        np.tile(np.eye(3, dtype=bool), (2, 2)),
-    )
+    labelled = np.stack([joint[:, classes == k].sum(1) for k in range(3)], 1)
+    z, _ = tables.optimum(labelled, decay=1e-3)
+    near, far = tables.distances(z, np.tile(np.eye(3, dtype=bool), (2, 2)))
     assert near.max() < 1e-4 and far.min() > 1
 
 
@@ -183,18 +180,12 @@ def test_a_table_of_its_own_is_the_chapters_training():
 
 
 def test_left_out_samples_are_those_that_are_not_trained_on():
-    state = shared.Shared([shared.Config(seed=s) for s in (0, 3)]).state
+    s = shared.Shared([shared.Config(seed=seed) for seed in (0, 3)]).state
     for run in range(2):
-        sets = [
-            {
-                (u, *context)
-                for u, context in zip(symbols[run].tolist(), contexts[run].tolist(), strict=True)
-            }
-            for symbols, contexts in (
-                (state.symbols, state.contexts),
-                (state.held_symbols, state.held_contexts),
-            )
-        ]
+        sets = []
+        for symbols, contexts in ((s.symbols, s.contexts), (s.held_symbols, s.held_contexts)):
+            both = torch.cat([symbols[run][:, None], contexts[run]], 1)
+            sets.append({*map(tuple, both.tolist())})
         assert [len(found) for found in sets] == [410, 102] and not sets[0] & sets[1]
 
 
@@ -326,10 +317,8 @@ def test_runs_of_a_record_know_their_settings(name):
 def test_figures_of_a_records_runs_say_its_numbers():
     runs = recipes.by_name("sl-dose")["0.9"]
     ratios = figures.ratios({"heavy": runs})
-    assert (
-        ratios.alt
-        == f"Ratio at the end, mean over seeds: heavy {np.mean([run.ratio[-1] for run in runs]):.2f}."
-    )
+    end = np.mean([run.ratio[-1] for run in runs])
+    assert ratios.alt == f"Ratio at the end, mean over seeds: heavy {end:.2f}."
     (line,) = [line for line in ratios.fig.axes[0].lines if line.get_gid() == "heavy"]
     assert line.get_ydata() == pytest.approx(np.mean([run.ratio for run in runs], 0))
     pairs = figures.pairs(runs, records.load("sl-dose").table_steps.values)

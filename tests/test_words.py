@@ -2,7 +2,6 @@
 
 import dataclasses
 import gzip
-import itertools
 import sys
 import types
 
@@ -72,25 +71,16 @@ def test_documentation_is_read_as_prose_without_code_and_markup():
             Axis along which the sum is taken. See https://example.org/page for more.
         """)
     seen = corpus.corpus([found])
-    sentences = [
-        " ".join(seen.words[t] for t in seen.tokens[a:b])
-        for a, b in itertools.pairwise(seen.starts)
-    ]
-    assert sentences == [
-        "return the sum of and as in",
-        "the result is exact for integers",
-        "axis along which the sum is taken",
-    ]
+    said = " ".join(seen.words[t] for t in seen.tokens)
+    first, second = "return the sum of and as in", "the result is exact for integers"
+    assert said == f"{first} {second} axis along which the sum is taken"
+    assert np.diff(seen.starts).tolist() == [7, 6, 7]
     assert not {"hidden", "never", "math", "https", "parameters"} & set(seen.words)
 
 
 def test_a_sentence_counts_once_and_words_are_ordered_by_frequency():
-    found = corpus.corpus(
-        [
-            "One cat sat on the mat. One cat sat on the mat! Too short here.",
-            "The dog saw one other dog run.",
-        ]
-    )
+    twice = "One cat sat on the mat. One cat sat on the mat! Too short here."
+    found = corpus.corpus([twice, "The dog saw one other dog run."])
     assert found.words[:3] == ["dog", "one", "the"] and len(found.starts) == 3
     assert len(found.tokens) == 13
     assert [found.words[t] for t in found.tokens[:6]] == ["one", "cat", "sat", "on", "the", "mat"]
