@@ -203,10 +203,8 @@ def test_gradient_is_ls_eq_14():
 def test_collapse_is_the_global_maximum_among_invariant_maps(seed):
     for eta in ETA:
         collapsed = run(Config(clusters=1, copies=8, eta=eta)).loss
-        assert (
-            run(Config(clusters=8, copies=1, eta=eta, arrangement="random", seed=seed)).loss
-            < collapsed - 0.05
-        )
+        apart = Config(clusters=8, copies=1, eta=eta, arrangement="random", seed=seed)
+        assert run(apart).loss < collapsed - 0.05
 
 
 @pytest.mark.parametrize("K, m", [(4, 5), (8, 4), (3, 10)])

@@ -5,6 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import torch
+from stepping import advance
 
 from clbook.experiments import modadd, words
 from clbook.experiments.modadd import equivalence, lookup
@@ -23,7 +24,7 @@ from clbook.papers.sl import (
     updates,
 )
 from clbook.results import records
-from clbook.training.loop import learning, one_thread
+from clbook.training.loop import one_thread
 
 JOINT = equivalence.random_table(0).labelled
 
@@ -189,13 +190,6 @@ def test_left_out_samples_are_those_that_are_not_trained_on():
         assert [len(found) for found in sets] == [410, 102] and not sets[0] & sets[1]
 
 
-def stepped(program, s):
-    """The state after one step."""
-    drawn = program.draw()
-    _, losses = program.forward(s, drawn, 0)
-    return learning(s.replace(**program.step(s, drawn, losses, 0)))
-
-
 @pytest.mark.parametrize("kind", ["table", "all"])
 def test_what_is_shared_is_one_tensor(kind):
     config = shared.Config(shared=kind, epochs=2)
@@ -208,11 +202,11 @@ def test_what_is_shared_is_one_tensor(kind):
     else:
         alone = program.encode(s.weights, torch.tensor([[[5, 16, 16]]]))
         torch.testing.assert_close(before[0, 5], alone[0, 0].detach())
-    after = program.vectors(stepped(program, s).weights)
+    after = program.vectors(advance(program, s, 0).weights)
     assert not torch.equal(after, before)
     beside = shared.Shared([config.replace(seed=2), config])
     kept = beside.keep(beside.start(), torch.tensor([False, True]))
-    torch.testing.assert_close(beside.vectors(stepped(beside, kept).weights), after)
+    torch.testing.assert_close(beside.vectors(advance(beside, kept, 0).weights), after)
 
 
 def test_shared_runs_have_no_classifiers_and_leave_a_batch_out():

@@ -49,10 +49,8 @@ def folder(tmp_path, monkeypatch):
 
 
 def tiny(folder, **settings):
-    return Config(
-        **{"corpus": str(folder), "injected": 5, "common": 20, "steps": 24, "batch": 32, "d": 8}
-        | settings
-    )
+    base = Config(corpus=str(folder), injected=5, common=20, steps=24, batch=32, d=8)
+    return base.replace(**settings)
 
 
 def test_documentation_is_read_as_prose_without_code_and_markup():
