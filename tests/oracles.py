@@ -84,12 +84,8 @@ def nt_xent_mean(z1, z2, tau):
     )
     losses = []
     for i in range(n):
-        log_terms = [
-            s[i][j] - second[i][i] - math.log(n)
-            for s in (first, second)
-            for j in range(n)
-            if j != i
-        ]
+        others = [s[i][j] for s in (first, second) for j in range(n) if j != i]
+        log_terms = [other - second[i][i] - math.log(n) for other in others]
         losses.append(log_sum_exp([torch.zeros_like(tau), *log_terms]))  # log(1 + ...)
     return mean(losses)
 
@@ -98,12 +94,8 @@ def generalized(z1, z2, log_eta, psi_of_log):
     """LS eq. 3; log_eta acts on (T, n, n), psi_of_log on (T,)."""
     n = z1.shape[-2]
     s = table(lambda a, b: log_eta(half_square(a, b)), z1, z2)
-    return mean(
-        [
-            psi_of_log(log_sum_exp([s[i][j] for j in range(n)]) - math.log(n) - s[i][i])
-            for i in range(n)
-        ]
-    )
+    means = [log_sum_exp([s[i][j] for j in range(n)]) - math.log(n) for i in range(n)]
+    return mean([psi_of_log(means[i] - s[i][i]) for i in range(n)])
 
 
 def simplified(z, views, tau):
@@ -124,15 +116,10 @@ def infonce_sphere(anchor, positive, negatives, tau):
     def similarity(a, b):
         return dot(a, b / tau[:, None, None])
 
-    attraction, repulsion = (
-        table(similarity, unit(anchor), unit(z)) for z in (positive, negatives)
-    )
-    return mean(
-        [
-            log_sum_exp([attraction[i][i], *repulsion[i]]) - attraction[i][i]
-            for i in range(anchor.shape[-2])
-        ]
-    )
+    towards = table(similarity, unit(anchor), unit(positive))
+    away = table(similarity, unit(anchor), unit(negatives))
+    n = anchor.shape[-2]
+    return mean([log_sum_exp([towards[i][i], *away[i]]) - towards[i][i] for i in range(n)])
 
 
 def infonce_box(anchor, positive, tau, p):
@@ -145,12 +132,11 @@ def symbol_context(symbols, contexts, ids):
     """SL eq. 2; contexts of other occurrences of the anchor's symbol are left out."""
     n = symbols.shape[-2]
     s = table(dot, symbols, contexts)
-    return mean(
-        [
-            log_sum_exp([s[i][j] for j in range(n) if j == i or ids[j] != ids[i]]) - s[i][i]
-            for i in range(n)
-        ]
-    )
+    losses = []
+    for i in range(n):
+        seen = [s[i][j] for j in range(n) if j == i or ids[j] != ids[i]]
+        losses.append(log_sum_exp(seen) - s[i][i])
+    return mean(losses)
 
 
 def vicreg(z1, z2, weights):
@@ -161,12 +147,9 @@ def vicreg(z1, z2, weights):
         centred = z - sum(z.unbind(-2)).unsqueeze(-2) / n
         columns = centred.transpose(-1, -2)
         c = table(lambda a, b: dot(a, b) / (n - 1), columns, columns)
-        loss = loss + weights[1] * mean(
-            [(1 - (c[k][k] + 1e-4).sqrt()).clamp(min=0) for k in range(d)]
-        )
-        loss = loss + weights[2] / d * sum(
-            c[k][m] ** 2 for k in range(d) for m in range(d) if k != m
-        )
+        spread = [(1 - (c[k][k] + 1e-4).sqrt()).clamp(min=0) for k in range(d)]
+        shared = [c[k][m] ** 2 for k in range(d) for m in range(d) if k != m]
+        loss = loss + weights[1] * mean(spread) + weights[2] / d * sum(shared)
     return loss
 
 

@@ -1,13 +1,12 @@
 """Facts about the losses: the papers' sums, symmetries, float32 at small temperatures, and what is refused."""
 
+import functools
 import inspect
 import math
 
 import oracles
 import pytest
 import torch
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from scipy.special import ive
 from torch._subclasses.fake_tensor import DataDependentOutputException, FakeTensorMode
 from wrong import WRONG, answers_or_names_it
@@ -91,11 +90,9 @@ CASES = {
         ),
     ),
     "generalized-cauchy": case(
-        lambda z, n, tau: losses.generalized(
-            *z, lambda t: -torch.log1p(t / tau), lambda r: r.exp()
-        ),
+        lambda z, n, tau: losses.generalized(*z, lambda t: -torch.log1p(t / tau), torch.exp),
         lambda z, n, tau: oracles.generalized(
-            *z, lambda t: -torch.log1p(t / tau[:, None, None]), lambda r: r.exp()
+            *z, lambda t: -torch.log1p(t / tau[:, None, None]), torch.exp
         ),
     ),
     "simplified": case(
@@ -134,10 +131,8 @@ def test_value_and_gradient_are_the_papers_sums(name, n, d):
     """Of six problems with a temperature each: side by side, in two rows of three, and one by one."""
     fast, oracle, inputs = (CASES | UNTEMPERED)[name]
     d = min(d, 24) if name == "vicreg" else d  # its sums run over pairs of dimensions
-    taus, tensors = (
-        torch.tensor(TAUS, dtype=torch.float64),
-        [normal(6, n, d, seed=s) for s in range(inputs)],
-    )
+    taus = torch.tensor(TAUS, dtype=torch.float64)
+    tensors = [normal(6, n, d, seed=s) for s in range(inputs)]
     batched = [z.clone().requires_grad_() for z in tensors]
     expected = oracle(batched, n, taus)
     gradients = torch.autograd.grad(expected.sum(), batched)
@@ -159,41 +154,32 @@ def test_value_and_gradient_are_the_papers_sums(name, n, d):
 
 
 @pytest.mark.parametrize("name", [*CASES, *UNTEMPERED])
-def test_first_and_second_derivatives_are_consistent(name):
+def test_derivatives_of_both_modes_and_both_orders_are_consistent(name):
     fast, _, inputs = (CASES | UNTEMPERED)[name]
     tensors = [normal(4, 2, seed=s).requires_grad_() for s in range(inputs)]
-    for check in (torch.autograd.gradcheck, torch.autograd.gradgradcheck):
-        assert check(lambda *z: fast(z, 4, 0.5), tensors)
-
-
-@pytest.mark.parametrize("name", [*CASES, *UNTEMPERED])
-def test_forward_mode_gives_the_derivatives_too(name):
-    fast, _, inputs = (CASES | UNTEMPERED)[name]
-    tensors = [normal(4, 6, seed=s).requires_grad_() for s in range(inputs)]
+    assert torch.autograd.gradcheck(lambda *z: fast(z, 4, 0.5), tensors)
+    assert torch.autograd.gradgradcheck(lambda *z: fast(z, 4, 0.5), tensors)
+    wide = [normal(4, 6, seed=s).requires_grad_() for s in range(inputs)]
     modes = {"check_forward_ad": True, "check_backward_ad": False}
-    assert torch.autograd.gradcheck(lambda *z: fast(z, 4, 0.5), tensors, **modes)
+    assert torch.autograd.gradcheck(lambda *z: fast(z, 4, 0.5), wide, **modes)
 
 
 def ways(name):
     """The calls of a loss: {how: arguments(z1, z2, labels, tau) -> (args, kwargs)}."""
     if name == "infonce":
-        per_dimension = {
-            "sphere": {"normalize": True},
-            "box": {},
-            "box, p = 1": {"p": 1},
-            "box, p = 3": {"p": 3},
-        }
-        own = {
-            how: lambda a, b, y, tau, k=k: (
+        kinds = {"sphere": {"normalize": True}, "box": {}, "box, p = 1": {"p": 1}}
+        kinds["box, p = 3"] = {"p": 3}
+        found = {}
+        for how, k in kinds.items():
+            found[how] = lambda a, b, y, tau, k=k: (
                 (a, b),
                 {"tau": temperatures(tau, a.shape[-1]).to(a.dtype), **k},
             )
-            for how, k in per_dimension.items()
-        }
-        return own | {
-            f"{how}, negatives": lambda a, b, y, tau, k=k: ((a, b, a + b), {"tau": tau, **k})
-            for how, k in per_dimension.items()
-        }
+            found[f"{how}, negatives"] = lambda a, b, y, tau, k=k: (
+                (a, b, a + b),
+                {"tau": tau, **k},
+            )
+        return found
     return {
         "generalized": {"": lambda a, b, y, tau: ((a, b, lambda t: -t / tau), {})},
         "simplified": {"": lambda a, b, y, tau: ((a, torch.stack([a + b, b, a - b], -3), tau), {})},
@@ -208,24 +194,11 @@ def ways(name):
     }.get(name, {"": lambda a, b, y, tau: ((a, b, tau), {})})
 
 
-WAYS = [
-    (name, how)
-    for name in (
-        "nt_xent",
-        "cl",
-        "dcl",
-        "nscl",
-        "supcon",
-        "nt_xent_mean",
-        "generalized",
-        "simplified",
-        "infonce",
-        "symbol_context",
-        "vicreg",
-        "byol",
-    )
-    for how in ways(name)
-]
+EVERY = [
+    "nt_xent", "cl", "dcl", "nscl", "supcon", "nt_xent_mean",
+    "generalized", "simplified", "infonce", "symbol_context", "vicreg", "byol",
+]  # fmt: skip
+WAYS = [(name, how) for name in EVERY for how in ways(name)]
 
 
 def problems(runs, n, d, dtype=torch.float32):
@@ -260,10 +233,8 @@ def test_a_loss_of_several_runs_is_the_list_of_their_losses(name, how):
 @pytest.mark.parametrize("name", ["nscl", "supcon", "symbol_context"])
 def test_runs_may_share_their_labels(name):
     z1, z2, labels, tau = problems(3, 9, 4, torch.float64)
-    shared = [
-        call(name, (z1, z2), y, tau)
-        for y in (labels[0], labels[0].expand(3, 9), labels[0].tolist())
-    ]
+    ways_to_say = labels[0], labels[0].expand(3, 9), labels[0].tolist()
+    shared = [call(name, (z1, z2), y, tau) for y in ways_to_say]
     assert all(torch.equal(x, shared[0]) for x in shared) and shared[0].shape == (3,)
 
 
@@ -289,10 +260,8 @@ def test_a_temperature_can_be_learnt(name, how):
         args, kwargs = way(z1, z2, labels, tau)
         return loss(*args, **kwargs)
 
-    for tau in (
-        torch.tensor(0.4, dtype=torch.float64),
-        torch.full((1, 1), 0.4, dtype=torch.float64),
-    ):
+    for shape in ((), (1, 1)):
+        tau = torch.full(shape, 0.4, dtype=torch.float64)
         assert torch.autograd.gradcheck(of_tau, tau.requires_grad_())
         given = "tau" in inspect.signature(loss).parameters
         torch.testing.assert_close(of_tau(tau), of_tau(0.4) if given else of_tau(tau))
@@ -422,34 +391,6 @@ def test_a_nan_in_is_a_nan_out(name, how):
     assert value[1].isnan()
 
 
-def rotation(d, seed):
-    return torch.linalg.qr(normal(d, d, seed=seed)).Q
-
-
-SEEDS, SIZES = st.integers(0, 2**31 - 1), st.integers(2, 9)
-ISOTROPIC = {name: c for name, c in CASES.items() if not name.startswith("infonce")}
-ISOTROPIC["infonce"] = case(lambda z, n, tau: losses.infonce(*z, tau=tau))
-ISOTROPIC["infonce-sphere"] = case(
-    lambda z, n, tau: losses.infonce(*z, tau=tau, normalize=True), inputs=3
-)
-ISOTROPIC["byol"] = UNTEMPERED["byol"]
-
-
-@given(
-    name=st.sampled_from(sorted(ISOTROPIC)),
-    n=SIZES,
-    d=st.integers(1, 6),
-    tau=st.sampled_from(TAUS[1:]),
-    seed=SEEDS,
-)
-@settings(max_examples=150, deadline=None, derandomize=True)
-def test_rotating_all_embeddings_changes_nothing(name, n, d, tau, seed):
-    fast, _, inputs = ISOTROPIC[name]
-    tensors = [normal(n, d, seed=seed + s) for s in range(inputs)]
-    rotated = [z @ rotation(d, seed) for z in tensors]
-    torch.testing.assert_close(fast(rotated, n, tau), fast(tensors, n, tau), rtol=1e-9, atol=1e-9)
-
-
 def call(name, z, labels, tau):
     """Any loss by its name, with labels where it takes them."""
     if name in ("nscl", "supcon"):
@@ -465,87 +406,13 @@ def call(name, z, labels, tau):
     return losses.infonce(*z, tau=tau) if name == "infonce" else getattr(losses, name)(*z, tau)
 
 
-EVERY = [
-    "nt_xent",
-    "cl",
-    "dcl",
-    "nscl",
-    "supcon",
-    "nt_xent_mean",
-    "generalized",
-    "simplified",
-    "infonce",
-    "symbol_context",
-    "vicreg",
-    "byol",
-]
 COSINE = ["nt_xent", "cl", "dcl", "nscl", "supcon", "nt_xent_mean", "byol"]
-
-
-@given(
-    name=st.sampled_from(EVERY),
-    n=SIZES,
-    d=st.integers(1, 6),
-    tau=st.sampled_from(TAUS[1:]),
-    seed=SEEDS,
-)
-@settings(max_examples=150, deadline=None, derandomize=True)
-def test_the_order_of_the_points_does_not_matter(name, n, d, tau, seed):
-    z = [normal(n, d, seed=seed), normal(n, d, seed=seed + 1)]
-    order, labels = normal(n, seed=seed).argsort(), torch.tensor(unbalanced(n))
-    torch.testing.assert_close(
-        call(name, [x[order] for x in z], labels[order], tau),
-        call(name, z, labels, tau),
-        rtol=1e-9,
-        atol=1e-9,
-    )
-
-
-@given(
-    name=st.sampled_from(["nt_xent", "dcl", "nscl", "supcon", "vicreg", "byol"]),
-    n=SIZES,
-    seed=SEEDS,
-)
-@settings(max_examples=60, deadline=None, derandomize=True)
-def test_losses_whose_anchors_are_both_views_are_symmetric_in_them(name, n, seed):
-    z1, z2 = normal(n, 3, seed=seed), normal(n, 3, seed=seed + 1)
-    torch.testing.assert_close(
-        call(name, [z2, z1], unbalanced(n), 0.2), call(name, [z1, z2], unbalanced(n), 0.2)
-    )
-
-
-def test_cl_and_nt_xent_mean_have_the_first_views_as_anchors_only():
-    z1, z2 = normal(7, 3), normal(7, 3, seed=1)
-    assert abs(losses.cl(z1, z2, 0.2) - losses.cl(z2, z1, 0.2)) > 1e-3
-    assert abs(losses.nt_xent_mean(z1, z2, 0.2) - losses.nt_xent_mean(z2, z1, 0.2)) > 1e-3
-    torch.testing.assert_close(
-        (losses.cl(z1, z2, 0.2) + losses.cl(z2, z1, 0.2)) / 2, losses.nt_xent(z1, z2, 0.2)
-    )
 
 
 def test_labels_that_all_differ_turn_the_supervised_losses_into_their_unsupervised_ones():
     z1, z2 = normal(9, 4), normal(9, 4, seed=1)
     torch.testing.assert_close(losses.nscl(z1, z2, range(9), 0.1), losses.dcl(z1, z2, 0.1))
     torch.testing.assert_close(losses.supcon(z1, z2, range(9), 0.1), losses.nt_xent(z1, z2, 0.1))
-
-
-def test_swapping_symbols_and_contexts_is_the_softmax_over_symbols():
-    symbols, contexts = normal(6, 3), normal(6, 3, seed=1)
-    over_symbols = -torch.log_softmax(contexts @ symbols.T, 1).diagonal().mean()
-    torch.testing.assert_close(losses.symbol_context(contexts, symbols), over_symbols)
-
-
-def test_a_temperature_per_dimension_is_a_rescaling_of_the_axes_in_the_box():
-    a, b, tau = (
-        normal(8, 3),
-        normal(8, 3, seed=1),
-        torch.tensor([0.1, 1.0, 5.0], dtype=torch.float64),
-    )
-    for p in (1, 2, 3):
-        torch.testing.assert_close(
-            losses.infonce(a, b, tau=tau, p=p),
-            losses.infonce(a * tau ** (-1 / p), b * tau ** (-1 / p), p=p),
-        )
 
 
 @pytest.mark.parametrize("n", [2, 50])
@@ -575,23 +442,17 @@ def test_evenly_spaced_points_on_the_circle_reach_the_plateau_of_eq_3(tau):
     plateau = math.log(1 + ive(0, 1 / tau))  # ive(0, x) = exp(-x) I0(x)
     assert abs(losses.generalized(z, z, lambda t: -t / tau).item() - plateau) < 1e-10
     # Eq. 1's indicator takes the two copies of the anchor itself, 2/n, out of twice the same mean.
-    assert (
-        abs(losses.nt_xent_mean(z, z, tau).item() - math.log(1 + 2 * ive(0, 1 / tau) - 2 / 64))
-        < 1e-10
-    )
+    plateau = math.log(1 + 2 * ive(0, 1 / tau) - 2 / 64)
+    assert abs(losses.nt_xent_mean(z, z, tau).item() - plateau) < 1e-10
 
 
 def test_softplus_keeps_both_tails():
     t = torch.tensor([-700.0, -40.0, 0.0, 25.0, 700.0], dtype=torch.float64, requires_grad=True)
     value = losses.softplus(t)
-    expected = torch.tensor(
-        [math.exp(-700), math.exp(-40), math.log(2), 25 + math.log1p(math.exp(-25)), 700.0],
-        dtype=torch.float64,
-    )
-    torch.testing.assert_close(value, expected, rtol=1e-14, atol=0)
-    torch.testing.assert_close(
-        torch.autograd.grad(value.sum(), t)[0], torch.sigmoid(t), rtol=1e-14, atol=0
-    )
+    expected = [math.exp(-700), math.exp(-40), math.log(2), 25 + math.log1p(math.exp(-25)), 700.0]
+    assert value.tolist() == pytest.approx(expected, rel=1e-14, abs=0)
+    (slope,) = torch.autograd.grad(value.sum(), t)
+    torch.testing.assert_close(slope, torch.sigmoid(t), rtol=1e-14, atol=0)
 
 
 def float32_against_float64(name, z, labels, tau, rtol):
@@ -623,28 +484,24 @@ def test_float32_is_right_at_temperature_one_thousandth(name, duplicates):
 )
 def test_a_small_loss_is_not_lost_to_rounding(name):
     z = [6 * torch.eye(8, 9, dtype=torch.float64) + 0.01 * normal(8, 9, seed=s) for s in range(2)]
-    value = float32_against_float64(
-        name, z, range(8), 1.0 if name == "infonce" else 0.02, rtol=1e-3
-    )
+    tau = 1.0 if name == "infonce" else 0.02
+    value = float32_against_float64(name, z, range(8), tau, rtol=1e-3)
     assert 0 < value < 1e-12
 
 
 def test_nearby_points_at_an_offset_keep_their_differences_in_float32():
     z = 3 + 0.02 * normal(200, 1).sigmoid()
-    float32_against_float64(
-        "simplified", [z, z + 1e-3 * normal(200, 1, seed=1)], None, 1e-3, rtol=1e-5
-    )
+    near = z + 1e-3 * normal(200, 1, seed=1)
+    float32_against_float64("simplified", [z, near], None, 1e-3, rtol=1e-5)
 
 
 @pytest.mark.parametrize("scale", [1e30, 1e-30])
 @pytest.mark.parametrize("name", [*COSINE, "infonce"])
 def test_the_cosine_losses_do_not_see_the_scale(name, scale):
     def loss(z):
-        return (
-            losses.infonce(*z, tau=0.1, normalize=True)
-            if name == "infonce"
-            else call(name, z, balanced(9), 0.1)
-        )
+        if name == "infonce":
+            return losses.infonce(*z, tau=0.1, normalize=True)
+        return call(name, z, balanced(9), 0.1)
 
     small = [normal(9, 5, seed=s, dtype=torch.float32).requires_grad_() for s in range(2)]
     scaled = [(z.detach() * scale).requires_grad_() for z in small]
@@ -667,17 +524,16 @@ def test_squares_that_overflow_are_refused_and_tiny_ones_vanish(name):
 
 def test_the_hessian_where_anchor_and_positive_coincide_is_the_limit_of_nearby_ones():
     z = normal(1, 2)
-    hessian = torch.autograd.functional.hessian(
-        lambda a: losses.infonce(a, z, z + 1, tau=0.5, p=2), z
-    )
-    far = torch.autograd.functional.hessian(
-        lambda a: losses.infonce(a, z + 1e-7, z + 1, tau=0.5, p=2), z
-    )
-    torch.testing.assert_close(hessian, far, rtol=1e-5, atol=1e-5)
+
+    def hessian(positive):
+        loss = functools.partial(losses.infonce, positive=positive, negatives=z + 1, tau=0.5, p=2)
+        return torch.autograd.functional.hessian(loss, z)
+
+    torch.testing.assert_close(hessian(z), hessian(z + 1e-7), rtol=1e-5, atol=1e-5)
 
 
 FIRST = {"simplified": "z", "infonce": "anchor", "symbol_context": "symbols", "byol": "prediction"}
-SECOND = {
+OTHER = {
     "simplified": "views",
     "infonce": "positive",
     "symbol_context": "contexts",
@@ -690,9 +546,8 @@ SECOND = {
     "name", ["nt_xent", "cl", "dcl", "nscl", "supcon", "nt_xent_mean", "simplified", "infonce"]
 )
 def test_a_temperature_that_is_not_positive_is_refused(name, tau):
-    with pytest.raises(
-        ValueError, match=r"^tau = .* is not allowed: tau must be a finite number > 0"
-    ):
+    says = r"^tau = .* is not allowed: tau must be a finite number > 0"
+    with pytest.raises(ValueError, match=says):
         call(name, [normal(4, 3), normal(4, 3, seed=1)], balanced(4), tau)
 
 
@@ -700,13 +555,11 @@ def test_a_temperature_that_is_not_positive_is_refused(name, tau):
 @pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])
 @pytest.mark.parametrize("name", EVERY)
 def test_values_that_are_not_finite_are_refused(name, bad):
-    for which, names, default in ((0, FIRST, "z1"), (1, SECOND, "z2")):
+    for which, names, default in ((0, FIRST, "z1"), (1, OTHER, "z2")):
         z = [torch.ones(5, 3), torch.ones(5, 3)]
         z[which][2, 1] = bad
-        with pytest.raises(
-            ValueError,
-            match=rf"^{names.get(name, default)} = a tensor with 1 of 15 values not finite",
-        ):
+        says = rf"^{names.get(name, default)} = a tensor with 1 of 15 values not finite"
+        with pytest.raises(ValueError, match=says):
             call(name, z, balanced(5), 0.1)
 
 
@@ -727,13 +580,12 @@ def test_a_single_point_has_no_negatives_and_is_refused(name):
 @pytest.mark.parametrize("name", EVERY)
 def test_shapes_and_types_that_do_not_match_are_refused(name):
     for other in (torch.ones(4, 2), torch.ones(5, 3), torch.ones(4)):
-        with pytest.raises(ValueError, match=rf"^{SECOND.get(name, 'z2')} = a .*tensor of shape"):
+        with pytest.raises(ValueError, match=rf"^{OTHER.get(name, 'z2')} = a .*tensor of shape"):
             call(name, [torch.ones(4, 3), other], balanced(4), 0.1)
     with pytest.raises(ValueError, match=rf"^{FIRST.get(name, 'z1')} = a torch.int64 tensor"):
         call(name, [torch.ones(4, 3, dtype=torch.int64)] * 2, balanced(4), 0.1)
-    with pytest.raises(
-        ValueError, match=rf"^{FIRST.get(name, 'z1')} = a float32 ndarray .* must be a torch tensor"
-    ):
+    says = rf"^{FIRST.get(name, 'z1')} = a float32 ndarray .* must be a torch tensor"
+    with pytest.raises(ValueError, match=says):
         call(name, [torch.ones(4, 3).numpy()] * 2, balanced(4), 0.1)
 
 
@@ -741,9 +593,8 @@ def test_shapes_and_types_that_do_not_match_are_refused(name):
 @pytest.mark.parametrize("name", COSINE)
 def test_a_zero_row_has_no_direction_and_is_refused(name):
     z = [torch.ones(5, 3), torch.ones(5, 3).index_fill(0, torch.tensor(3), 0)]
-    with pytest.raises(
-        ValueError, match=rf"^{SECOND.get(name, 'z2')} = a tensor whose row 3 is zero"
-    ):
+    says = rf"^{OTHER.get(name, 'z2')} = a tensor whose row 3 is zero"
+    with pytest.raises(ValueError, match=says):
         call(name, z, balanced(5), 0.1)
 
 
@@ -776,9 +627,8 @@ def test_nan_labels_and_temperatures_in_tensors_are_refused_if_looked_at(name):
 def test_labels_of_another_length_or_all_equal_are_refused(name, argument):
     z = [torch.ones(5, 3), torch.ones(5, 3)]
     for labels in ([0, 1, 2], [[0, 1, 0, 1, 0]]):
-        with pytest.raises(
-            ValueError, match=rf"^{argument} = of shape .* one for each of the 5 points"
-        ):
+        says = rf"^{argument} = of shape .* one for each of the 5 points"
+        with pytest.raises(ValueError, match=says):
             call(name, z, labels, 0.1)
     with pytest.raises(ValueError, match=rf"^{argument} = 7 for all points .*negatives"):
         call(name, z, [7] * 5, 0.1)
@@ -786,19 +636,17 @@ def test_labels_of_another_length_or_all_equal_are_refused(name, argument):
 
 @pytest.mark.usefixtures("looked_at")
 @pytest.mark.parametrize(
-    "argument",
+    ("name", "values"),
     [
-        {"p": 0.5},
-        {"p": math.inf},
-        {"tau": [1.0, 2.0]},
-        {"tau": [1.0, 2.0, 0.0]},
-        {"negatives": torch.ones(0, 3)},
-        {"negatives": torch.ones(4, 2)},
+        ("p", [0.5, math.inf]),
+        ("tau", [[1.0, 2.0], [1.0, 2.0, 0.0]]),
+        ("negatives", [torch.ones(0, 3), torch.ones(4, 2)]),
     ],
 )
-def test_infonce_refuses(argument):
-    with pytest.raises(ValueError, match=rf"^{next(iter(argument))} = .* is not allowed"):
-        losses.infonce(torch.ones(4, 3), torch.ones(4, 3), **argument)
+def test_infonce_refuses(name, values):
+    for value in values:
+        with pytest.raises(ValueError, match=rf"^{name} = .* is not allowed"):
+            losses.infonce(torch.ones(4, 3), torch.ones(4, 3), **{name: value})
 
 
 def test_vicreg_refuses_weights():
