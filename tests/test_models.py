@@ -57,6 +57,9 @@ def test_weights_are_pytorchs_and_no_global_number_is_drawn():
     models.CNN((1, 8, 8), generator=generator())
     models.Averaging(3, 2, 4, "tanh", 1.0, generator())
     assert torch.equal(torch.get_rng_state(), before)
+    again, other = (models.MLP((100, 400, 2), generator=generator(seed)) for seed in (0, 1))
+    assert torch.equal(net[0].weight, again[0].weight)
+    assert not torch.equal(net[0].weight, other[0].weight)
     for parameter in (net[0].weight, net[0].bias):  # U(-b, b) with b = 1/sqrt(100)
         assert 0.098 < float(parameter.detach().abs().max()) <= 0.1
     assert abs(float(net[0].weight.detach().std()) - 0.1 / 3**0.5) < 1e-3
@@ -65,23 +68,11 @@ def test_weights_are_pytorchs_and_no_global_number_is_drawn():
 NETS = [models.MLP((3, 4, 2)) for _ in range(2)]
 WEIGHTS = models.stacked(NETS)
 X = torch.rand(2, 6, 3)
+RELU = {"activation": "relu", "generator": generator()}
 ARGUMENTS = {
     models.MLP: {"widths": (3, 4, 2), "activation": "tanh", "generator": generator()},
-    models.Averaging: {
-        "D": 3,
-        "d": 2,
-        "width": 4,
-        "activation": "relu",
-        "scale": 1.0,
-        "generator": generator(),
-    },
-    models.CNN: {
-        "image": (1, 8, 8),
-        "d": 1,
-        "channels": (2, 3),
-        "activation": "relu",
-        "generator": generator(),
-    },
+    models.Averaging: {"D": 3, "d": 2, "width": 4, "scale": 1.0} | RELU,
+    models.CNN: {"image": (1, 8, 8), "d": 1, "channels": (2, 3)} | RELU,
     models.stacked: {"networks": NETS},
     models.affine: {"x": X, "weight": WEIGHTS[0], "bias": WEIGHTS[1]},
     models.mlp: {"parameters": WEIGHTS, "x": X, "activation": "relu"},
