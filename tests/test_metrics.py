@@ -49,24 +49,14 @@ def separated_by_a_line(z, labels):
 
 @few
 @given(labelled(1, 4))
-def test_one_dimension_is_disjoint_intervals(case):
+def test_one_dimension_is_disjoint_intervals_and_so_is_a_line_in_space(case):
     z, labels = case
     assume(len(set(labels)) > 1)
     expected = disjoint_intervals(z[:, 0], labels)
+    single = torch.tensor(z[:, 0], dtype=torch.float32)
     assert metrics.separable(z, labels) == expected
-    assert (
-        metrics.separable(torch.tensor(z[:, 0], dtype=torch.float32), torch.tensor(labels))
-        == expected
-    )
-
-
-@few
-@given(labelled(1, 3))
-def test_a_line_in_space_is_one_dimension(case):
-    z, labels = case
-    assume(len(set(labels)) > 1)
-    embedded = z @ np.array([[0.3, -1.7, 2.9]]) + 5
-    assert metrics.separable(embedded, labels) == disjoint_intervals(z[:, 0], labels)
+    assert metrics.separable(single, torch.tensor(labels)) == expected
+    assert metrics.separable(z @ np.array([[0.3, -1.7, 2.9]]) + 5, labels) == expected
 
 
 @few
@@ -86,9 +76,8 @@ def test_separability_does_not_change_under_affine_maps(case, scale, shift):
     assert metrics.separable(stretched, labels) == metrics.separable(z, labels)
 
 
-@pytest.mark.filterwarnings(
-    "ignore:Solver terminated early"
-)  # where no hard margin exists, nothing can converge
+# Where no hard margin exists, nothing can converge.
+@pytest.mark.filterwarnings("ignore:Solver terminated early")
 @pytest.mark.parametrize("gap", [-0.5, 0.0, 0.5])
 @pytest.mark.parametrize("d", [2, 10])
 def test_separability_agrees_with_a_hard_margin(d, gap):
@@ -106,16 +95,10 @@ def test_separability_agrees_with_a_hard_margin(d, gap):
         ([[0, 0], [1, 1], [0, 1], [1, 0]], [0, 0, 1, 1], False),  # xor
         ([[0, 0], [4, 0], [0, 4], [1, 1]], [0, 0, 0, 1], False),  # inside the other's hull
         ([[0, 0], [2, 0], [1, 0]], [0, 0, 1], False),  # on the other's hull
-        (
-            [[0, 0], [1, 0], [2, 0]],
-            [0, 1, 2],
-            True,
-        ),  # the middle one has no half plane of its own, but has a score
-        (
-            [[0, 0], [4, 0], [0, 4], [1, 1]],
-            [0, 1, 2, 3],
-            True,
-        ),  # inside three other classes: Voronoi cells are such a rule
+        # The middle one has no half plane of its own, but has a score.
+        ([[0, 0], [1, 0], [2, 0]], [0, 1, 2], True),
+        # Inside three other classes: Voronoi cells are such a rule.
+        ([[0, 0], [4, 0], [0, 4], [1, 1]], [0, 1, 2, 3], True),
         ([[1, 1], [1, 1]], [0, 1], False),
     ],
 )
@@ -147,11 +130,7 @@ def test_a_donut_is_not_separable_until_it_is_lifted():
 @pytest.mark.parametrize(
     ("z", "labels", "message"),
     [
-        (
-            [1.0, 2.0, 3.0],
-            [0, 1],
-            r"labels = \[0, 1\] is not allowed: labels must be one label for each point, \(3,\)",
-        ),
+        ([1.0, 2.0, 3.0], [0, 1], r"labels = \[0, 1\] .* must be one label for each point, \(3,\)"),
         ([1.0, math.nan], [0, 1], r"z = \[1.0, nan\] is not allowed: z must be finite numbers"),
         ([[1.0, math.inf], [0, 0]], [0, 1], "z must be finite numbers"),
         ([1.0, 2.0], [1, 1], "labels must be of two or more classes, not 1"),
@@ -201,9 +180,8 @@ def test_similarity_ignores_rotations_and_lengths(similarity):
     rng = np.random.default_rng(0)
     a, b = rng.normal(size=(50, 6)), rng.normal(size=(50, 6))
     rotation, _ = np.linalg.qr(rng.normal(size=(6, 6)))
-    assert similarity(a, a @ rotation * rng.uniform(0.1, 10, (50, 1))) == pytest.approx(
-        1, abs=1e-12
-    )
+    turned = a @ rotation * rng.uniform(0.1, 10, (50, 1))
+    assert similarity(a, turned) == pytest.approx(1, abs=1e-12)
     assert similarity(a * 1e30, b * 1e-30) == pytest.approx(similarity(a, b), abs=1e-12)
     assert similarity(a, b) == pytest.approx(similarity(b, a), abs=1e-12)
 
@@ -212,17 +190,9 @@ def test_similarity_ignores_rotations_and_lengths(similarity):
 @pytest.mark.parametrize(
     ("a", "b", "message"),
     [
-        (
-            np.eye(4),
-            np.eye(3),
-            r"b = ndarray \(3, 3\) is not allowed: b must be a representation of the same 4 inputs",
-        ),
+        (np.eye(4), np.eye(3), r"b = ndarray \(3, 3\) .* a representation of the same 4 inputs"),
         (np.eye(4), np.diag([1.0, 1, 1, 0]), "b must be free of zero rows"),
-        (
-            np.ones((4, 2)),
-            np.eye(4),
-            "a must be a representation in which not all cosines are the same",
-        ),
+        (np.ones((4, 2)), np.eye(4), "a must be a representation in which not all cosines are"),
         (np.eye(4) * math.nan, np.eye(4), "a must be finite numbers"),
     ],
 )
@@ -239,9 +209,8 @@ def test_weight_gap_is_the_mean_over_layers():
         m2[2].weight.neg_()  # opposite: 2
         m2[2].bias.zero_()  # not a matrix
     assert metrics.weight_gap(m1, m2) == pytest.approx(1.5, abs=1e-6)
-    with pytest.raises(
-        ValueError, match="m2 = MLP is not allowed: m2 must be a module with the layers of m1"
-    ):
+    says = "m2 = MLP is not allowed: m2 must be a module with the layers of m1"
+    with pytest.raises(ValueError, match=says):
         metrics.weight_gap(m1, models.MLP((3, 5, 2)))
 
 
@@ -270,27 +239,20 @@ def test_linear_probe_reads_what_is_there_and_nothing_else(blobs):
 
 
 def test_readouts_refuse_arguments_that_do_not_fit(blobs):
-    train, y, test, y_test = blobs
+    right = dict(zip(("train", "y", "test", "y_test"), blobs))
+    _, y, test, y_test = blobs
+    wrong = (
+        ({"y_test": np.searchsorted(["a", "b", "c"], y_test)}, "y_test must be .* type of y"),
+        ({"y_test": np.full(90, "d")}, "y_test must be labels of which some are in y"),
+        ({"y": np.where(y == "a", math.nan, 1.0)}, "y must be labels that are not NaN"),
+        ({"y": y[1:]}, "^y = .* y must be one label for each point"),
+        ({"test": test[:, :1]}, "test must be points of as many dimensions as train, 2"),
+        ({"y_test": y_test[1:]}, "y_test must be one label for each point"),
+    )
     for readout in (metrics.nccc, metrics.linear_probe):
-        for arguments, message in (
-            (
-                (train, y, test, np.searchsorted(["a", "b", "c"], y_test)),
-                "y_test must be .* type of y",
-            ),
-            ((train, y, test, np.full(90, "d")), "y_test must be labels of which some are in y"),
-            (
-                (train, np.where(y == "a", math.nan, 1.0), test, y_test),
-                "y must be labels that are not NaN",
-            ),
-            ((train, y[1:], test, y_test), "^y = .* y must be one label for each point"),
-            (
-                (train, y, test[:, :1], y_test),
-                "test must be points of as many dimensions as train, 2",
-            ),
-            ((train, y, test, y_test[1:]), "y_test must be one label for each point"),
-        ):
+        for changes, message in wrong:
             with pytest.raises(ValueError, match=message):
-                readout(*arguments)
+                readout(**right | changes)
 
 
 def test_r2_is_adjusted_and_sees_each_latent():
@@ -321,9 +283,8 @@ def test_r2_refuses_what_has_no_answer():
 
 def test_spectrum_holds_the_variances():
     z = np.random.default_rng(0).normal(size=(50, 4)) * [5, 1, 0.1, 0]
-    np.testing.assert_allclose(
-        metrics.spectrum(z), np.linalg.eigvalsh(np.cov(z.T, bias=True))[::-1], atol=1e-12
-    )
+    variances = np.linalg.eigvalsh(np.cov(z.T, bias=True))[::-1]
+    np.testing.assert_allclose(metrics.spectrum(z), variances, atol=1e-12)
     assert metrics.spectrum(torch.tensor(z[:3])).shape == (3,)
 
 

@@ -25,33 +25,20 @@ def reference(model, m, tokens, present, heads):
         "linear2.": "down",
     }
     for theirs, ours in zip(net.layers, model.blocks, strict=True):
-        state = {
-            name + kind: (
-                getattr(ours, own).weight[m].T
-                if kind == "weight"
-                else getattr(ours, own).bias[m, 0]
-            )
-            for name, own in names.items()
-            for kind in ("weight", "bias")
-        }
+        state = {}
+        for name, own in names.items():
+            state[f"{name}weight"] = getattr(ours, own).weight[m].T
+            state[f"{name}bias"] = getattr(ours, own).bias[m, 0]
         for norm in ("norm1", "norm2"):
-            state |= {
-                f"{norm}.weight": getattr(ours, norm).gain[m, 0],
-                f"{norm}.bias": getattr(ours, norm).bias[m, 0],
-            }
+            state[f"{norm}.weight"] = getattr(ours, norm).gain[m, 0]
+            state[f"{norm}.bias"] = getattr(ours, norm).bias[m, 0]
         theirs.load_state_dict(state)
-    x = net(
-        model.tokens[m][tokens] + model.positions[m],
-        src_key_padding_mask=None if present is None else ~present,
-    )
+    seen = torch.ones(tokens.shape, dtype=torch.bool) if present is None else present
+    x = net(model.tokens[m][tokens] + model.positions[m], src_key_padding_mask=~seen)
     if model.readout == "flatten":
         x = x.flatten(1)
     else:
-        x = (
-            x.mean(1)
-            if present is None
-            else (x * present[..., None]).sum(1) / present.sum(1, keepdim=True)
-        )
+        x = (x * seen[..., None]).sum(1) / seen.sum(1, keepdim=True)
     return x @ model.last.weight[m] + model.last.bias[m]
 
 
@@ -68,13 +55,10 @@ def test_each_member_is_pytorchs_transformer(readout, layers, heads, padded):
     model = Transformer(
         11, 5, 8, 3, generators(range(4)), layers=layers, heads=heads, readout=readout
     ).double()
-    for norm in (
-        n for block in model.blocks for n in (block.norm1, block.norm2)
-    ):  # a start of 1 and 0 hides mistakes
-        for parameter in norm.parameters():
-            parameter.data += 0.3 * torch.randn(
-                parameter.shape, generator=torch.Generator().manual_seed(7)
-            )
+    for name, parameter in model.named_parameters():
+        if "norm" in name:  # a start of 1 and 0 hides mistakes
+            moves = torch.Generator().manual_seed(7)
+            parameter.data += 0.3 * torch.randn(parameter.shape, generator=moves)
     g = torch.Generator().manual_seed(1)
     tokens = torch.randint(11, (4, 6, 5), generator=g)
     present = (torch.rand(4, 6, 5, generator=g) < 0.6) | (torch.arange(5) == 2) if padded else None
@@ -119,21 +103,18 @@ def test_a_network_is_a_function_of_its_weights_and_keeps_its_own():
 
 def test_padding_is_not_seen():
     model = Transformer(5, 4, 4, 2, generators([0]), readout="mean")
-    tokens, present = torch.tensor([[[1, 2, 0, 0]]]), torch.tensor([[[True, True, False, False]]])
-    torch.testing.assert_close(
-        model(tokens, present), model(torch.tensor([[[1, 2, 4, 3]]]), present)
-    )
-    assert not torch.allclose(
-        model(tokens, present), model(torch.tensor([[[1, 3, 0, 0]]]), present)
-    )
+    present = torch.tensor([[[True, True, False, False]]])
+    rows = [1, 2, 0, 0], [1, 2, 4, 3], [1, 3, 0, 0]
+    one, unseen, seen = (model(torch.tensor([[row]]), present) for row in rows)
+    torch.testing.assert_close(one, unseen)
+    assert not torch.allclose(one, seen)
 
 
 def test_lookup_and_start():
     model = Transformer(300, 4, 64, 2, generators([0, 1]), std=0.02)
     assert model.tokens.std().item() == pytest.approx(0.02, rel=0.02)
-    assert torch.equal(
-        lookup(model.tokens, torch.tensor([[5, 5], [9, 0]]))[1], model.tokens[1][[9, 0]]
-    )
+    found = lookup(model.tokens, torch.tensor([[5, 5], [9, 0]]))
+    assert torch.equal(found[1], model.tokens[1][[9, 0]])
 
 
 def test_bad_settings_name_the_argument():
