@@ -330,6 +330,7 @@ def test_vmap_over_runs_gives_what_the_leading_axis_gives(name, how, shared_tau)
     torch.testing.assert_close(curved, want[3:])
 
 
+@pytest.mark.long  # seconds for each of them
 @pytest.mark.parametrize("name, how", WAYS)
 def test_compiled_whole_a_loss_is_the_same(name, how):
     """fullgraph: nothing in a loss sends torch.compile back to Python. The gradient is compiled too."""
