@@ -12,22 +12,14 @@ import shutil
 import tempfile
 
 FLAGS = [
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
+    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync",
+]  # fmt: skip
 HERE = ("file:", "data:", "blob:", "about:")
 # An init script: the reader has skipped all predictions, and no block waits for an answer.
 SKIPPED = """localStorage.setItem("clbook-predictions", '{"skip all": true}')"""
-AXE = (
-    pathlib.Path(__file__).parent / "vendor" / "axe.min.js"
-)  # axe-core 4.14.1 of npm, MPL 2.0: for tests only
-
+# axe-core 4.14.1 of npm, MPL 2.0: for tests only
+AXE = pathlib.Path(__file__).parent / "vendor" / "axe.min.js"
 
 # What a page has many times, axe sees once: formulas are boxes of their size, which scroll as they do (glyphs are half
 # of a page's elements, and without any text); of the words of code one of each kind is left: a kind has one colour. Of
@@ -110,6 +102,27 @@ def alone(made, folder: pathlib.Path) -> pathlib.Path:
     head = '<!doctype html><html lang="en"><meta charset="utf-8"><title>A block</title><main>'
     path.write_text(f"{head}<h1>A block</h1>{made._repr_html_()}</main>", encoding="utf-8")
     return path
+
+
+@contextlib.contextmanager
+def visits(tabs):
+    """For a fixture: `visit(path, **how)` opens a file in a tab of its own and gives Playwright's page.
+
+    `script` runs before those of the page, `at` is added to its address, all else goes to `tabs`. In the end no page
+    has asked for anything or logged an error.
+    """
+    opened = []
+
+    def visit(path, script="", at="", **how):
+        opened.append(tabs(**how))
+        opened[-1].page.add_init_script(script or ";")
+        opened[-1].page.goto(path.as_uri() + at)
+        return opened[-1].page
+
+    yield visit
+    for tab in opened:
+        assert tab.requests == [] and tab.errors == []
+        tab.page.context.close()
 
 
 @contextlib.contextmanager
