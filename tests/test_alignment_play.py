@@ -5,7 +5,7 @@ import functools
 import numpy as np
 import pytest
 import torch
-from browser import alone, barriers
+from browser import alone, barriers, visits
 
 from clbook import losses, metrics
 from clbook.experiments.alignment import play
@@ -79,33 +79,29 @@ def test_at_a_lower_temperature_they_end_more_alike():
 # The block in a page.
 
 
+@pytest.fixture
+def visit(tabs):
+    with visits(tabs) as visit:
+        yield visit
+
+
 @pytest.fixture(scope="module")
-def opened(tabs, tmp_path_factory):
+def block(tmp_path_factory):
     """The toy with 20 points, alone on a page."""
-    made = train_here(
-        play.run,
-        play.pushes,
-        SMALL,
-        settings=("tau",),
-        panels=(
-            panels.points("free", ball=True, title="no labels"),
-            panels.points("spared", ball=True, title="labels"),
-            panels.curves(alike="alike", gap="loss gap", limits=(0.0, 1.05)),
-        ),
-        classes=(2, 10),
-        name="push",
-        title="Who pushes",
+    shown = (
+        panels.points("free", ball=True, title="no labels"),
+        panels.points("spared", ball=True, title="labels"),
+        panels.curves(alike="alike", gap="loss gap", limits=(0.0, 1.05)),
     )
+    how = {"settings": ("tau",), "classes": (2, 10), "name": "push", "title": "Who pushes"}
+    made = train_here(play.run, play.pushes, SMALL, panels=shown, **how)
     return alone(made, tmp_path_factory.mktemp("push"))
 
 
 @pytest.mark.parametrize("width", [390, 1200])
-def test_a_page_trains_what_python_does(tabs, opened, width):
-    tab = tabs(width=width)
-    page = tab.page
-    page.goto(opened.as_uri())
-    shown = page.get_attribute("img", "alt")
-    assert "Two circles with the same 20 points in 2 colours" in shown
+def test_a_page_trains_what_python_does(visit, block, width):
+    page = visit(block, width=width)
+    assert "Two circles with the same 20 points in 2 colours" in page.get_attribute("img", "alt")
     for classes in (2, 10):
         found = page.evaluate(
             "(classes) => clbook.explorers.push.run({classes}).then(({alike, gap}) => [alike[0], gap[0]])",
@@ -118,17 +114,14 @@ def test_a_page_trains_what_python_does(tabs, opened, width):
     assert "loss gap" in page.get_attribute("canvas", "aria-label")
     canvas = page.locator("canvas").bounding_box()
     # On a phone the circles stand side by side above the curves, which are lower there.
-    assert canvas["height"] == pytest.approx(
-        260 if width > 480 else canvas["width"] / 2 + 216, abs=1
-    )
+    height = 260 if width > 480 else canvas["width"] / 2 + 216
+    assert canvas["height"] == pytest.approx(height, abs=1)
     assert page.evaluate("document.documentElement.scrollWidth") <= width
-    assert barriers(page) == [] and tab.requests == [] and tab.errors == []
-    page.context.close()
+    assert barriers(page) == []
 
 
-def test_it_is_used_by_keys_alone(tabs, opened):
-    page = tabs().page
-    page.goto(opened.as_uri())
+def test_it_is_used_by_keys_alone(visit, block):
+    page = visit(block)
     page.focus("[data-do=train]")
     page.keyboard.press("Enter")
     page.wait_for_function(ENDED)
@@ -136,4 +129,3 @@ def test_it_is_used_by_keys_alone(tabs, opened):
     page.focus("input[type=range]")
     page.keyboard.press("ArrowRight")
     page.wait_for_function(f"{ENDED} && {STATUS} !== {before!r}")
-    page.context.close()

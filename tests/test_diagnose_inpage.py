@@ -7,10 +7,10 @@ import zipfile
 import numpy as np
 import pytest
 import torch
-from browser import alone, barriers
+from browser import alone, barriers, visits
 from test_diagnose import Trap, clouds
 
-from clbook import diagnose
+from clbook import diagnose, metrics
 from clbook.diagnose import inpage, measures, sizes, words
 
 WAIT = "['shown', 'refused'].includes(document.querySelector('figure').dataset.state)"
@@ -21,17 +21,18 @@ def block(tmp_path_factory):
     given = clouds()
     sick = given | {"z1": given["z1"] + 50, "z2": given["z2"] + 50}
     reports = {"well": diagnose.report(**given), "flat": diagnose.report(**sick)}
-    made = inpage.in_page(reports)
-    return alone(made, tmp_path_factory.mktemp("page"))
+    return alone(inpage.in_page(reports), tmp_path_factory.mktemp("page"))
 
 
 @pytest.fixture
-def opened(tabs, block):
-    found = tabs()
-    found.page.goto(block.as_uri())
-    yield found
-    assert found.requests == [] and found.errors == []
-    found.page.context.close()
+def visit(tabs):
+    with visits(tabs) as visit:
+        yield visit
+
+
+@pytest.fixture
+def page(visit, block):
+    return visit(block)
 
 
 def chosen(page, *paths):
@@ -74,17 +75,15 @@ def three(folder):
 
 
 @pytest.mark.parametrize("kind", ["npz", "npy", "csv", "two"])
-def test_the_page_has_the_numbers_and_words_of_python(opened, tmp_path, kind):
+def test_the_page_has_the_numbers_and_words_of_python(page, tmp_path, kind):
     paths = three(tmp_path)[kind]
-    page = opened.page
     page.fill("[data-of=tau]", "0.2")
     page.fill("[data-of=batch]", "10")
     page.select_option("[data-of=scale]", "supcontrast")
     found = numbers(page, paths)
     report = diagnose.report(*paths, tau=0.2, batch=10, scale="supcontrast")
-    wanted = {name: value for name, value in report.numbers.items()}
-    assert set(found) == {*wanted, "zero", "one"}
-    for name, value in wanted.items():
+    assert set(found) == {*report.numbers, "zero", "one"}
+    for name, value in report.numbers.items():
         assert found[name] == pytest.approx(value, rel=1e-5, abs=1e-5), name
     for key in words.TWO_VIEWS:
         item = page.locator(f"[data-line={key}]")
@@ -95,8 +94,7 @@ def test_the_page_has_the_numbers_and_words_of_python(opened, tmp_path, kind):
     assert f"{report.looked} of {report.n}" in page.inner_text(".clbook-status") or kind != "npz"
 
 
-def test_a_file_may_be_dropped(opened, tmp_path):
-    page = opened.page
+def test_a_file_may_be_dropped(page, tmp_path):
     text = three(tmp_path)["csv"][0].read_text()
     page.evaluate(
         """text => {
@@ -166,8 +164,7 @@ def bad(folder):
     }
 
 
-def test_a_bad_file_is_a_sentence(opened, tmp_path):
-    page = opened.page
+def test_a_bad_file_is_a_sentence(page, tmp_path):
     for name, (paths, message) in bad(tmp_path).items():
         said = chosen(page, *paths)
         assert page.get_attribute("figure", "data-state") == "refused", name
@@ -178,11 +175,9 @@ def test_a_bad_file_is_a_sentence(opened, tmp_path):
     assert page.get_attribute("[data-of=tau]", "aria-invalid") == "true"
 
 
-def test_a_file_of_two_gigabytes_is_refused_before_it_is_read(opened):
-    said = opened.page.evaluate(
+def test_a_file_of_two_gigabytes_is_refused_before_it_is_read(page):
+    said = page.evaluate(
         """async () => {
-          const large = new File([new Uint8Array(10)], "z.npy");
-          const own = window.clbook.diagnoses.own;
           const setup = JSON.parse(document.querySelector(".clbook-setup").textContent);
           const code = document.querySelector(".clbook-worker").textContent + `
             ;(() => { const size = 3e9, name = "z.npy";
@@ -196,10 +191,8 @@ def test_a_file_of_two_gigabytes_is_refused_before_it_is_read(opened):
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_the_block_has_no_barriers_and_works_by_keyboard(tabs, block, tmp_path, theme):
-    opened = tabs(width=390, height=844, color_scheme=theme)
-    page = opened.page
-    page.goto(block.as_uri())
+def test_the_block_has_no_barriers_and_works_by_keyboard(visit, block, tmp_path, theme):
+    page = visit(block, width=390, height=844, color_scheme=theme)
     if theme == "dark":
         page.evaluate("document.documentElement.dataset.theme = 'dark'")
         page.add_style_tag(content="html { background: #14181e; color: #ced6dd }")
@@ -213,25 +206,19 @@ def test_the_block_has_no_barriers_and_works_by_keyboard(tabs, block, tmp_path, 
     page.keyboard.press("Tab")
     page.wait_for_function(WAIT)
     assert barriers(page) == []
-    assert opened.requests == [] and opened.errors == []
-    page.context.close()
 
 
-def test_without_javascript_the_runs_stand_there(tabs, block):
-    page = tabs(java_script_enabled=False).page
-    page.goto(block.as_uri())
+def test_without_javascript_the_runs_stand_there(visit, block):
+    page = visit(block, java_script_enabled=False)
     assert page.is_disabled("input[type=file]") and "takes JavaScript" in page.inner_text("figure")
     label = page.get_attribute("[data-line=alignment] .clbook-strip", "aria-label")
     assert label.startswith("well ") and "flat " in label
-    page.context.close()
 
 
 # What is traced.
 
 
 def test_the_measures_are_those_of_the_metrics():
-    from clbook import metrics
-
     given = {k: torch.from_numpy(v) for k, v in clouds(50, 7).items() if k in ("z1", "z2")}
     u1, u2 = (measures.unit(z) for z in given.values())
     order = torch.randperm(50)

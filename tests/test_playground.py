@@ -5,7 +5,7 @@ import pathlib
 import numpy as np
 import pytest
 import torch
-from browser import alone, barriers
+from browser import alone, barriers, visits
 from stepping import advance
 
 from clbook import metrics
@@ -35,10 +35,8 @@ def test_with_every_point_there_it_is_the_training_of_the_chapter():
 
 def test_loss_and_neighbours_are_those_of_the_points_that_are_there():
     generator = torch.Generator().manual_seed(0)
-    z, views = (
-        torch.randn(1, 9, 2, generator=generator),
-        torch.randn(1, 3, 9, 2, generator=generator),
-    )
+    z = torch.randn(1, 9, 2, generator=generator)
+    views = torch.randn(1, 3, 9, 2, generator=generator)
     labels = torch.tensor([[0, 1, 0, 1, 1, 0, 0, 1, 0]])
     there = torch.tensor([[1.0, 0, 1, 1, 1, 0, 1, 1, 1]])
     mine = there[0] > 0
@@ -78,19 +76,19 @@ def test_a_number_of_points_that_does_not_fit_is_named():
 @pytest.fixture(scope="module")
 def block(tmp_path_factory):
     runs = [play.run(CONFIG.replace(network=network)) for network in (True, False)]
-    made = Playground(
-        play.Flow, CONFIG, play.ending(*runs), title="Who sorts the colours?", caption="Try."
-    )
+    made = Playground(play.Flow, CONFIG, play.ending(*runs), title="Who sorts?", caption="Try.")
     return alone(made, tmp_path_factory.mktemp("page"))
 
 
 @pytest.fixture
-def page(tabs, block):
-    opened = tabs()
-    opened.page.goto(block.as_uri())
-    yield opened.page
-    assert opened.requests == [] and opened.errors == []
-    opened.page.context.close()
+def visit(tabs):
+    with visits(tabs) as visit:
+        yield visit
+
+
+@pytest.fixture
+def page(visit, block):
+    return visit(block)
 
 
 def status(page):
@@ -219,9 +217,8 @@ def test_pause_goes_on_where_it_was_and_reset_begins_anew(page):
     page.click("[data-tool=delete]")
     page.click("[data-do=reset]")
     assert status(page) == "Press Train." and points(page)[0] == pytest.approx(x)
-    assert (
-        page.get_attribute("[data-tool=point]", "aria-pressed") == "true"
-    )  # a click takes nothing away
+    # Again a click takes nothing away.
+    assert page.get_attribute("[data-tool=point]", "aria-pressed") == "true"
 
 
 def test_the_keys_choose_move_add_and_take_away(page):
@@ -252,42 +249,34 @@ def test_there_is_room_for_no_more_points_than_the_program_has(page):
     assert points(page)[2].sum() == 50 and "There is room for 50 points" in status(page)
 
 
-def test_touch_drags_too(tabs, block):
-    opened = tabs(width=390, height=844, has_touch=True)
-    page = opened.page
-    page.goto(block.as_uri())
-    x, _, _ = points(page)
-    start, end = on_screen(page, x[0]), on_screen(page, (-0.4, 0.6))
+def finger(page, start, *way):
+    """Put a finger down, move it along, and lift it."""
     client = page.context.new_cdp_session(page)
-    for kind, place in (("touchStart", start), ("touchMove", end), ("touchEnd", None)):
+    steps = [("touchStart", start), *(("touchMove", place) for place in way), ("touchEnd", None)]
+    for kind, place in steps:
         touches = [] if place is None else [{"x": place[0], "y": place[1]}]
         client.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": touches})
+
+
+def test_touch_drags_too(visit, block):
+    page = visit(block, width=390, height=844, has_touch=True)
+    x, _, _ = points(page)
+    finger(page, on_screen(page, x[0]), on_screen(page, (-0.4, 0.6)))
     page.wait_for_function(f"{STATUS}.startsWith('Point 1 of 40')")
     assert points(page)[0][0] == pytest.approx([-0.4, 0.6], abs=0.05)
-    page.context.close()
 
 
-def test_a_finger_that_meets_no_point_scrolls_the_page(tabs, block):
-    opened = tabs(width=390, height=500, has_touch=True)
-    page = opened.page
-    page.goto(block.as_uri())
+def test_a_finger_that_meets_no_point_scrolls_the_page(visit, block):
+    page = visit(block, width=390, height=500, has_touch=True)
     x, y = on_screen(page, (1.8, -0.8))
-    client = page.context.new_cdp_session(page)
-    places = [("touchStart", 0), *(("touchMove", up) for up in range(10, 120, 10))]
-    for kind, up in places:
-        touches = [{"x": x, "y": y - up}]
-        client.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": touches})
-    client.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+    finger(page, *((x, y - up) for up in range(0, 120, 10)))
     page.wait_for_function("scrollY > 0")
-    page.context.close()
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("width", [390, 1200])
-def test_it_has_no_barriers_and_fits_a_phone(tabs, block, width, theme):
-    opened = tabs(width=width, reduced_motion="reduce")
-    page = opened.page
-    page.goto(block.as_uri())
+def test_it_has_no_barriers_and_fits_a_phone(visit, block, width, theme):
+    page = visit(block, width=width, reduced_motion="reduce")
     if theme == "dark":
         page.evaluate("""() => {
           document.documentElement.dataset.theme = "dark";
@@ -300,34 +289,27 @@ def test_it_has_no_barriers_and_fits_a_phone(tabs, block, width, theme):
     assert label.startswith("The embedding. 40 points, step 150, through a network: loss")
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert barriers(page) == []
-    page.context.close()
 
 
-def test_without_a_script_a_picture_stands_there(tabs, block):
-    opened = tabs(java_script_enabled=False)
-    opened.page.goto(block.as_uri())
-    assert opened.page.is_visible("figure img")
-    assert "each point trained alone" in opened.page.get_attribute("figure img", "alt")
-    assert "takes JavaScript" in status(opened.page)
-    assert not opened.page.is_visible(".clbook-pair")
-    opened.page.context.close()
+def test_without_a_script_a_picture_stands_there(visit, block):
+    page = visit(block, java_script_enabled=False)
+    assert page.is_visible("figure img")
+    assert "each point trained alone" in page.get_attribute("figure img", "alt")
+    assert "takes JavaScript" in status(page)
+    assert not page.is_visible(".clbook-pair")
 
 
 INTRO = pathlib.Path(__file__).parent.parent / "_build" / "html" / "book" / "intro.html"
 
 
 @pytest.mark.parametrize(("width", "height"), [(1280, 800), (390, 844)])
-def test_the_first_screen_of_the_book_trains(tabs, width, height):
+def test_the_first_screen_of_the_book_trains(visit, width, height):
     if not INTRO.exists():
         pytest.skip("there is no built book")
-    opened = tabs(width=width, height=height)
-    page = opened.page
-    page.goto(INTRO.as_uri())
+    page = visit(INTRO, width=width, height=height)
     for part in (".clbook-data", ".clbook-embedding", "[data-do=train]", ".clbook-meters"):
         box = page.locator(f".clbook-play {part}").bounding_box()
         assert box["y"] + box["height"] <= height
     page.click(".clbook-play [data-do=train]")
     page.wait_for_function(ENDED.replace(".clbook-status", ".clbook-play .clbook-status"))
     assert page.evaluate("document.querySelector('.clbook-play meter').value") > 0.9
-    assert opened.requests == [] and opened.errors == []
-    page.context.close()

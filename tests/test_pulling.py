@@ -6,7 +6,7 @@ import re
 import numpy as np
 import pytest
 import torch
-from browser import alone, barriers
+from browser import alone, barriers, visits
 
 from clbook import kernels
 from clbook.experiments.kernel import pull
@@ -27,9 +27,8 @@ def of_package(config):
     """K (n, n, d, d) of the run's network, by `kernels.one_hidden`."""
     flow = pull.Flow([config])
     (inner,) = flow.state.weights[0]
-    return kernels.one_hidden(
-        inner, flow.state.x[0], config.activation, config.d, 1 / config.width
-    ).numpy()
+    given = inner, flow.state.x[0], config.activation, config.d, 1 / config.width
+    return kernels.one_hidden(*given).numpy()
 
 
 def test_a_pull_moves_all_by_the_kernel():
@@ -56,25 +55,20 @@ def test_the_ends_of_the_blend_are_no_network_and_equal_entries():
 
 @pytest.fixture(scope="module")
 def block(tmp_path_factory):
-    made = Pulling(
-        pull.Flow,
-        CONFIG,
-        NETWORKS,
-        SETTINGS,
-        pull.picture(pull.run(CONFIG)),
-        title="Who comes along?",
-        caption="Pull.",
-    )
+    picture = pull.picture(pull.run(CONFIG))
+    made = Pulling(pull.Flow, CONFIG, NETWORKS, SETTINGS, picture, title="Who?", caption="Pull.")
     return alone(made, tmp_path_factory.mktemp("page"))
 
 
 @pytest.fixture
-def page(tabs, block):
-    opened = tabs()
-    opened.page.goto(block.as_uri())
-    yield opened.page
-    assert opened.requests == [] and opened.errors == []
-    opened.page.context.close()
+def visit(tabs):
+    with visits(tabs) as visit:
+        yield visit
+
+
+@pytest.fixture
+def page(visit, block):
+    return visit(block)
 
 
 def status(page):
@@ -100,14 +94,16 @@ def grip(page, i):
     return x, y
 
 
-def pulled_as_the_package_says(page, config):
-    """A pull with the mouse moves every point by K_ij times it, to 1e-6."""
+@pytest.mark.parametrize(("way", "width"), enumerate([128, 4]))
+def test_a_dragged_point_takes_the_others_along_by_the_kernel(page, way, width):
+    """Of either network: a pull with the mouse moves every point by K_ij times it, to 1e-6."""
+    page.click(f"[data-way='{way}']")
     x, y = grip(page, 3)
     page.mouse.move(x + 40, y - 20, steps=4)
     now = state(page)
     page.mouse.up()
     j = now["chosen"]
-    K = of_package(config)
+    K = of_package(CONFIG.replace(width=width))
     assert abs(now["pull"][j]).min() > 0.1
     truth = K[:, j] @ now["pull"][j]
     assert now["z"] - now["rest"] == pytest.approx(truth, abs=1e-6)
@@ -115,15 +111,6 @@ def pulled_as_the_package_says(page, config):
     after = state(page)  # they stay where they were pulled to
     assert after["rest"] == pytest.approx(now["z"]) and not after["pull"].any()
     assert status(page).startswith(f"Point {j + 1} of 16, ")
-
-
-def test_a_dragged_point_takes_the_others_along_by_the_kernel(page):
-    pulled_as_the_package_says(page, CONFIG)
-
-
-def test_so_it_does_with_another_network(page):
-    page.click("[data-way='1']")
-    pulled_as_the_package_says(page, CONFIG.replace(width=4))
 
 
 def set_slider(page, label, value):
@@ -137,10 +124,8 @@ def test_sliders_change_data_and_kernel(page):
     found, truth = state(page), pull.run(CONFIG.replace(angle=30.0))
     assert found["x"] == pytest.approx(truth.x, abs=1e-6)
     assert found["kernel"] == pytest.approx(truth.kernel[-1], abs=1e-6)
-    assert re.fullmatch(
-        r"The mean entry of K is [\d.]+ inside a cluster and [\d.]+ between clusters\.",
-        status(page),
-    )
+    said = r"The mean entry of K is [\d.]+ inside a cluster and [\d.]+ between clusters\."
+    assert re.fullmatch(said, status(page))
     set_slider(page, "donut", 1)
     truth = pull.run(CONFIG.replace(angle=30.0, donut=1.0))
     assert state(page)["x"] == pytest.approx(truth.x, abs=1e-6)
@@ -177,11 +162,9 @@ def test_a_row_of_the_kernel_is_chosen_by_pointer_and_by_key(page):
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("width", [390, 1200])
-def test_all_pushes_and_no_barriers(tabs, block, width, theme):
+def test_all_pushes_and_no_barriers(visit, block, width, theme):
     motion = "reduce" if theme == "dark" else "no-preference"
-    opened = tabs(width=width, reduced_motion=motion)
-    page = opened.page
-    page.goto(block.as_uri())
+    page = visit(block, width=width, reduced_motion=motion)
     if theme == "dark":
         page.evaluate("""() => {
           document.documentElement.dataset.theme = "dark";
@@ -197,24 +180,16 @@ def test_all_pushes_and_no_barriers(tabs, block, width, theme):
     assert pushes < 0.6 < 0.9 < moves
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert barriers(page) == []
-    assert opened.requests == [] and opened.errors == []
-    page.context.close()
 
 
-def test_an_address_shows_the_block_alone(tabs, block):
+def test_an_address_shows_the_block_alone(visit, block):
     """With `?only=pull` nothing else of its page is seen."""
-    script = (ROOT / "book/_static/book.js").as_uri()
-    page = block.with_name("with-script.html")
-    page.write_text(
-        block.read_text().replace("</main>", f'</main><script src="{script}"></script>')
-    )
-    opened = tabs()
-    opened.page.goto(page.as_uri() + "?only=pull")
-    assert opened.page.is_visible(".clbook-pull") and not opened.page.is_visible("h1")
-    opened.page.goto(page.as_uri() + "?only=another")
-    assert opened.page.is_visible(".clbook-pull") and opened.page.is_visible("h1")
-    assert opened.requests == [] and opened.errors == []
-    opened.page.context.close()
+    script = f'<script src="{(ROOT / "book/_static/book.js").as_uri()}"></script>'
+    path = block.with_name("with-script.html")
+    path.write_text(block.read_text().replace("</main>", f"</main>{script}"))
+    for name, alone_there in (("pull", True), ("another", False)):
+        page = visit(path, at=f"?only={name}")
+        assert page.is_visible(".clbook-pull") and page.is_visible("h1") != alone_there
 
 
 def test_a_small_block_has_the_sliders_that_it_is_given_and_no_button_for_its_one_network():
@@ -223,13 +198,11 @@ def test_a_small_block_has_the_sliders_that_it_is_given_and_no_button_for_its_on
     assert "data-way" not in made._repr_html_().partition("<script")[0]
 
 
-def test_without_a_script_a_picture_stands_there(tabs, block):
-    opened = tabs(java_script_enabled=False)
-    opened.page.goto(block.as_uri())
-    assert "the points of its cluster follow it" in opened.page.get_attribute("figure img", "alt")
-    assert "takes JavaScript" in status(opened.page)
-    assert not opened.page.is_visible(".clbook-pair")
-    opened.page.context.close()
+def test_without_a_script_a_picture_stands_there(visit, block):
+    page = visit(block, java_script_enabled=False)
+    assert "the points of its cluster follow it" in page.get_attribute("figure img", "alt")
+    assert "takes JavaScript" in status(page)
+    assert not page.is_visible(".clbook-pair")
 
 
 def test_kernels_are_blended_where_they_are(monkeypatch):
