@@ -7,7 +7,7 @@ import sys
 
 import pytest
 import toy
-from browser import barriers
+from browser import barriers, visits
 
 from clbook.explore import explore, static
 
@@ -78,26 +78,25 @@ def address(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("CLBOOK_STATIC", "1")
         patch.setattr(static, "sweep", toy.swept)
-        arms = explore(
-            toy.run, toy.draw, toy.Config(n=20), time="steps", frames=4, name="arms", a=[1, 4]
-        )
-        still = explore(toy.run, toy.draw, toy.Config(n=20), name="still", a=[1, 4])
-        (folder / "arms.html").write_text(arms._repr_html_())
-        (folder / "still.html").write_text(still._repr_html_())
+        for name, how in (("arms", {"time": "steps", "frames": 4}), ("still", {})):
+            made = explore(toy.run, toy.draw, toy.Config(n=20), name=name, a=[1, 4], **how)
+            (folder / f"{name}.html").write_text(made._repr_html_())
     (folder / "conf.py").write_text(CONF)
     (folder / "index.md").write_text(PAGE)
     command = [sys.executable, "-m", "sphinx", "-q", "-b", "html", str(folder), str(folder / "out")]
     subprocess.run(command, check=True)
-    return (folder / "out" / "index.html").as_uri()
+    return folder / "out" / "index.html"
 
 
 @pytest.fixture
-def opened(tabs, address):
-    tab = tabs()
-    tab.page.goto(address)
-    yield tab
-    assert tab.errors == []
-    tab.page.context.close()
+def visit(tabs):
+    with visits(tabs) as visit:
+        yield visit
+
+
+@pytest.fixture
+def page(visit, address):
+    return visit(address)
 
 
 def seen(page):
@@ -113,13 +112,10 @@ def guess(page, box, answer):
     form.get_by_role("button", name="That is my guess").wait_for(state="hidden")
 
 
-def test_the_answer_is_covered_until_the_reader_commits(opened):
-    page = opened.page
+def test_the_answer_is_covered_until_the_reader_commits(page):
     assert seen(page) == [False] * 3
-    image = page.locator("#arms figure.clbook-explorer img")
-    assert "step 0" in image.get_attribute(
-        "alt"
-    )  # the beginning can be seen, its controls not used
+    # The beginning can be seen, its controls not used.
+    assert "step 0" in page.locator("#arms figure.clbook-explorer img").get_attribute("alt")
     for figure in page.locator("figure.clbook-explorer").all():
         assert figure.locator(".clbook-controls").evaluate("e => e.inert")
         assert figure.locator(".clbook-buttons").evaluate("e => e.inert")
@@ -144,8 +140,7 @@ def test_the_answer_is_covered_until_the_reader_commits(opened):
     assert tally.evaluate("e => e.nextElementSibling.id") == "exercises"
 
 
-def test_a_guess_is_remembered_and_can_be_asked_again(opened):
-    page = opened.page
+def test_a_guess_is_remembered_and_can_be_asked_again(page):
     guess(page, 0, "late")
     page.reload()
     assert seen(page) == [True, True, False]
@@ -156,29 +151,25 @@ def test_a_guess_is_remembered_and_can_be_asked_again(opened):
     assert seen(page) == [False] * 3
 
 
-def test_one_click_skips_all(opened):
-    page = opened.page
+def test_one_click_skips_all(page):
     page.get_by_role("button", name="Skip all").first.click()
     assert seen(page) == [True] * 3
     page.reload()
     assert seen(page) == [True] * 3
 
 
-def test_it_is_answered_by_keyboard(opened):
-    page = opened.page
+def test_it_is_answered_by_keyboard(page):
     page.get_by_role("radio").first.focus()
     page.keyboard.press("ArrowDown")
     assert page.get_by_role("radiogroup").first.get_by_role("radio").nth(1).is_checked()
     page.keyboard.press("Enter")
     assert seen(page) == [True, True, False]
-    focused = page.evaluate("document.activeElement.className")
-    assert focused == "clbook-result"
+    assert page.evaluate("document.activeElement.className") == "clbook-result"
     name = page.locator(".clbook-guesses").nth(1).get_attribute("aria-labelledby")
     assert "When do the arms turn" in page.locator(f"[id='{name}']").inner_text()
 
 
-def test_a_guess_may_be_drawn_and_stays_over_the_run(opened):
-    page = opened.page
+def test_a_guess_may_be_drawn_and_stays_over_the_run(page):
     form = page.locator(".clbook-predict").first
     sheet = page.locator("#arms .clbook-sheet")
     lines = sheet.locator("path")
@@ -187,20 +178,16 @@ def test_a_guess_may_be_drawn_and_stays_over_the_run(opened):
     place = sheet.bounding_box()
     assert place == pytest.approx(page.locator("#arms .clbook-stage img").bounding_box(), abs=1)
     at = [(0.2, 0.5), (0.5, 0.25), (0.8, 0.5)]
-    (x, y), *rest = [
-        (place["x"] + u * place["width"], place["y"] + v * place["height"]) for u, v in at
-    ]
-    page.mouse.move(x, y)
-    page.mouse.down()
-    for x, y in rest:
+    for k, (u, v) in enumerate(at):
+        x, y = place["x"] + u * place["width"], place["y"] + v * place["height"]
         page.mouse.move(x, y)
+        if k == 0:
+            page.mouse.down()
     page.mouse.up()
     page.mouse.click(x, y)  # a mark
     assert lines.count() == 2
-    drawn = [
-        float(v) for v in re.findall(r"[\d.]+", lines.first.get_attribute("d").replace("h0", ""))
-    ]
-    assert drawn == pytest.approx(sum(map(list, at), []), abs=0.01)
+    drawn = re.findall(r"[\d.]+", lines.first.get_attribute("d").replace("h0", ""))
+    assert [*map(float, drawn)] == pytest.approx(sum(map(list, at), []), abs=0.01)
 
     guess(page, 0, "late")
     assert lines.count() == 2 and lines.first.is_visible()
@@ -212,41 +199,33 @@ def test_a_guess_may_be_drawn_and_stays_over_the_run(opened):
     assert not page.get_by_role("button", name="Erase my drawing").count()
 
 
-def test_a_link_to_what_is_covered_uncovers_it(tabs, address, opened):
+def test_a_link_to_what_is_covered_uncovers_it(visit, address, page):
     for fragment in ("#late-section", "#arms:a=4"):
-        page = tabs().page
-        page.goto(address + fragment)
-        assert seen(page) == [True, True, False]
-        page.context.close()
-    opened.page.evaluate("location.hash = '#arms:a=4'")
-    opened.page.wait_for_function("!document.querySelector('#arms .clbook-covered')")
-    assert seen(opened.page) == [True, True, False]
+        assert seen(visit(address, at=fragment)) == [True, True, False]
+    page.evaluate("location.hash = '#arms:a=4'")
+    page.wait_for_function("!document.querySelector('#arms .clbook-covered')")
+    assert seen(page) == [True, True, False]
 
 
-def test_without_a_store_it_asks_and_answers(tabs, address):
-    tab = tabs()
-    tab.page.add_init_script(
-        "Object.defineProperty(window, 'localStorage', { get() { throw new Error('refused'); } })"
-    )
-    tab.page.goto(address)
-    guess(tab.page, 0, "late")
-    assert seen(tab.page) == [True, True, False]
-    tab.page.context.close()
+REFUSED = "Object.defineProperty(window, 'localStorage', { get() { throw new Error('refused'); } })"
 
 
-def test_without_a_script_all_of_it_stands_there(tabs, address):
-    page = tabs(java_script_enabled=False).page
-    page.goto(address)
+def test_without_a_store_it_asks_and_answers(visit, address):
+    page = visit(address, REFUSED)
+    guess(page, 0, "late")
+    assert seen(page) == [True, True, False]
+
+
+def test_without_a_script_all_of_it_stands_there(visit, address):
+    page = visit(address, java_script_enabled=False)
     assert seen(page) == [True] * 3
     text = page.locator(".clbook-predict").first.inner_text()
     assert all(word in text for word in ("early", "late", "never", "Answer 2 is right", "Late"))
-    page.context.close()
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_no_state_is_a_barrier(tabs, address, theme):
-    page = tabs(color_scheme=theme).page
-    page.goto(address)
+def test_no_state_is_a_barrier(visit, address, theme):
+    page = visit(address, color_scheme=theme)
     parts = ".clbook-predict, .clbook-tally, .clbook-cover, .clbook-explorer"
 
     def own():
@@ -254,20 +233,17 @@ def test_no_state_is_a_barrier(tabs, address, theme):
         return [each for each in found if page.evaluate(INSIDE, [each.split(": ", 1)[1], parts])]
 
     assert own() == []
-    page.goto(address + "?again")
+    page.goto(address.as_uri() + "?again")
     guess(page, 0, "never")
     guess(page, 1, "late")
     assert own() == []
-    page.context.close()
 
 
 INSIDE = "([place, parts]) => !!document.querySelector(place)?.closest(parts)"
 
 
-def test_a_phone_has_room_for_all_of_it(tabs, address):
-    page = tabs(width=390, height=844).page
-    page.goto(address)
+def test_a_phone_has_room_for_all_of_it(visit, address):
+    page = visit(address, width=390, height=844)
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     for part in page.locator(".clbook-guesses label, .clbook-predict button").all():
         assert part.bounding_box()["height"] >= 43.9
-    page.context.close()
