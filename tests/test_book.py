@@ -3,15 +3,15 @@
 They are checked where they lie, in `_build/html`, opened as files. Nothing here knows a page or an explorer by name.
 """
 
-import html
+import functools
 import html.parser
 import os
 import re
 import urllib.parse
 
 import pytest
-from browser import AXE, SKIPPED, barriers
-from pages import EXPLORERS, HTML, PAGES, ROOT, built, every_explorer, every_page, found, source  # noqa: F401
+from browser import SKIPPED, barriers
+from pages import EXPLORERS, HTML, PAGES, built, every_explorer, every_page, found, source  # noqa: F401
 
 LIMIT = 1_000_000  # bytes of a page
 WITH_PICTURES = 2_000_000  # bytes of a page with its images
@@ -34,12 +34,7 @@ class Links(html.parser.HTMLParser):
             self.links.append(attrs["href"])
         if tag in ("img", "script", "source", "iframe") and attrs.get("src"):
             self.loads.append(attrs["src"])
-        if tag == "link" and attrs.get("rel") in (
-            "preconnect",
-            "dns-prefetch",
-            "prefetch",
-            "preload",
-        ):
+        if attrs.get("rel") in ("preconnect", "dns-prefetch", "prefetch", "preload"):
             self.hints.append(attrs["href"])
 
 
@@ -75,38 +70,13 @@ def test_page_is_light(page, parsed):
     assert sum(map(len, code)) <= 120_000
 
 
-# What a formula looks like before it is typeset.
-ASCII = re.compile(
-    r"\b(eps|tau|rho|sigma|theta|lambda|alpha|beta|eta|R2|sqrt)\b|\^|\b\w_\w|\de[+-]?\d|[<>]=|->",
-    re.IGNORECASE,
-)
-PYTHON = re.compile(
-    r"[\[(]'|\b(None|True|False|nan)\b"
-)  # how Python writes a list of words, and values
-
-
-@every_page
-def test_tables_have_no_formula_as_one_types_it_and_no_python(page):
-    for table in re.findall(r'<table class="[^"]*clbook.*?</table>', source(page), re.DOTALL):
-        named = re.sub(
-            r"<cite>.*?</cite>", "", table, flags=re.DOTALL
-        )  # the names of items are what links hang on
-        plain = re.sub(r"\\\(.*?\\\)|<code>.*?</code>|</?su[bp]>", "·", named, flags=re.DOTALL)
-        words = html.unescape(re.sub(r"<[^>]+>", " ", plain))
-        assert [typed[0] for typed in ASCII.finditer(words)] == []
-        assert [shown[0] for shown in PYTHON.finditer(words)] == []
-
-
 def test_references_lead_to_the_papers():
-    entries = re.findall(
-        r'<div class="citation".*?</div>', source("book/bibliography.html"), re.DOTALL
-    )
-    there = [
-        e for e in entries if re.search(r'href="https://(doi\.org|arxiv\.org/abs|proceedings)', e)
-    ]
-    assert len(entries) > 40 and len(there) >= len(entries) - 10, (
-        "ten have neither DOI nor arXiv number"
-    )
+    page = source("book/bibliography.html")
+    entries = re.findall(r'<div class="citation".*?</div>', page, re.DOTALL)
+    place = r'href="https://(doi\.org|arxiv\.org/abs|proceedings)'
+    there = [entry for entry in entries if re.search(place, entry)]
+    # Ten have neither DOI nor arXiv number.
+    assert len(entries) > 40 and len(there) >= len(entries) - 10
 
 
 @pytest.fixture(scope="module")
@@ -132,12 +102,10 @@ def show(opened, theme="light", media="screen", width=1200, height=900):
     """Show the page in a theme, on a screen or in print, so many pixels wide; returns when it has faded in."""
     opened.page.set_viewport_size({"width": width, "height": height})
     opened.page.emulate_media(color_scheme=theme, media=media)
-    opened.page.wait_for_function(
-        "theme => document.documentElement.dataset.theme === theme", arg=theme
-    )
-    opened.page.wait_for_function(
-        "document.getAnimations().every(each => each.playState !== 'running')"
-    )
+    shown = "theme => document.documentElement.dataset.theme === theme"
+    opened.page.wait_for_function(shown, arg=theme)
+    still = "document.getAnimations().every(each => each.playState !== 'running')"
+    opened.page.wait_for_function(still)
 
 
 def explorers(opened):
@@ -197,15 +165,12 @@ def test_letters_and_sliders_are_large_enough_on_a_phone(kept, page):
     opened = kept()
     show(opened, width=PHONE)
     smallest = [data["letters"] / data["units"] * 96 / 72 for _, _, data in found(page)]
-    for figure, letters in zip(
-        opened.page.query_selector_all("figure.clbook-explorer"), smallest, strict=True
-    ):
+    for figure, letters in zip(explorers(opened), smallest, strict=True):
         image = figure.query_selector("img")
         image.scroll_into_view_if_needed()
         opened.page.wait_for_function("i => i.src.startsWith('blob:') && i.complete", arg=image)
-        if end := figure.query_selector(
-            "[data-do=end]"
-        ):  # names have strokes to them when all is shown
+        # Names have strokes to them when all is shown.
+        if end := figure.query_selector("[data-do=end]"):
             text = image.get_attribute("alt")
             end.click()
             opened.page.wait_for_function("([i, t]) => i.alt !== t", arg=[image, text])
@@ -237,10 +202,8 @@ def test_explorers_show_their_start_without_javascript(kept):
 
 def press_arrow(page, slider):
     """Focus the slider and press the arrow key that has room to move it."""
-    slider.focus()
-    page.keyboard.press(
-        slider.evaluate("s => Number(s.value) < Number(s.max) ? 'ArrowRight' : 'ArrowLeft'")
-    )
+    key = "s => Number(s.value) < Number(s.max) ? 'ArrowRight' : 'ArrowLeft'"
+    slider.press(slider.evaluate(key))
 
 
 def drag(page, slider):
@@ -264,18 +227,14 @@ def test_every_slider_changes_picture_and_alt_text(kept, move):
         sliders = figure.query_selector_all("input[type=range]")
         assert sliders or figure.query_selector("input[type=radio]")
         image.scroll_into_view_if_needed()
-        look = (
-            image.screenshot
-            if move is press_arrow
-            else lambda image=image: image.get_attribute("src")
-        )
+        src = functools.partial(image.get_attribute, "src")
+        look = image.screenshot if move is press_arrow else src
         before = look()
         for slider in sliders:
             text = image.get_attribute("alt")
             move(opened.page, slider)
-            opened.page.wait_for_function(
-                "([image, text]) => image.alt !== text", arg=[image, text], timeout=5000
-            )
+            other = "([image, text]) => image.alt !== text"
+            opened.page.wait_for_function(other, arg=[image, text], timeout=5000)
             image.evaluate("image => image.decode()")
             after = look()
             assert after != before, slider.get_attribute("aria-label")
@@ -350,9 +309,8 @@ def test_formulas_stand_beside_their_numbers_and_a_setting_in_the_text_is_set_wh
         before = link.bounding_box()["y"]
         link.click()
         name = link.get_attribute("href").split(":")[0][1:]
-        opened.page.wait_for_function(
-            "name => decodeURIComponent(location.hash).includes(name)", arg=name
-        )
+        there = "name => decodeURIComponent(location.hash).includes(name)"
+        opened.page.wait_for_function(there, arg=name)
         assert abs(link.bounding_box()["y"] - before) <= 40
 
 
@@ -386,18 +344,8 @@ def test_axe_finds_what_is_wrong(tabs):
         '<pre class="highlight"><span class="k">in</span> <span class="k">is'
         '</span> <span class="c" style="color:#ccc"># pale</span></pre></main>'
     )
-    assert [each.split(":")[0] for each in barriers(page)] == ["color-contrast"] * 2 + [
-        "image-alt",
-        "link-name",
-    ]
-    assert AXE.exists() and EXPLORERS
-
-
-def test_notebook_pages_say_what_they_took():
-    for name in PAGES:
-        source = (ROOT / name).with_suffix(".ipynb")
-        if source.exists() and '"cell_type": "code"' in source.read_text():
-            assert "The code of this page took" in source(name), name
+    wrong = ["color-contrast", "color-contrast", "image-alt", "link-name"]
+    assert [each.split(":")[0] for each in barriers(page)] == wrong
 
 
 def test_the_front_page_shows_an_explorer():
