@@ -46,13 +46,10 @@ def files():
 def chapter():
     """The cells of the toy chapter."""
     text = GUIDE[GUIDE.index("The toy's chapter") : GUIDE.index("## Records")]
-    cells = []
-    for found in re.finditer(
-        r"^(`{3,})(markdown|python)\n(.*?)^\1$", text, re.DOTALL | re.MULTILINE
-    ):
-        cells.append(
-            (new_markdown_cell if found[2] == "markdown" else new_code_cell)(found[3].strip())
-        )
+    cells, made = [], {"markdown": new_markdown_cell, "python": new_code_cell}
+    block = r"^(`{3,})(markdown|python)\n(.*?)^\1$"
+    for found in re.finditer(block, text, re.DOTALL | re.MULTILINE):
+        cells.append(made[found[2]](found[3].strip()))
     figure = next(cell for cell in cells if cell.source.startswith("pulled ="))
     figure.metadata.mystnb = {"figure": {"name": "fig-pull", "caption": CAPTION}}
     return cells
@@ -65,47 +62,22 @@ def toy(tmp_path_factory):
     for name in ("clbook", "book/_ext", "book/_static", ".ci"):
         shutil.copytree(ROOT / name, folder / name)
     for name in (
-        "pyproject.toml",
-        "setup.py",
-        "README.md",
-        "LICENSE",
-        "requirements.txt",
-        "MANIFEST.in",
-        "CITATION.cff",
-        "CHANGELOG.md",
-        "book/references.bib",
-    ):
+        "pyproject.toml", "setup.py", "README.md", "LICENSE", "requirements.txt", "MANIFEST.in",
+        "CITATION.cff", "CHANGELOG.md", "book/references.bib",
+    ):  # fmt: skip
         shutil.copy(ROOT / name, folder / name)
     for name, text in files().items():
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_text(text)
-    lines = (
-        (ROOT / "_config.yml").read_text().splitlines(keepends=True)
-    )  # the ledger asks for all papers' claims
-    (folder / "_config.yml").write_text(
-        "".join(line for line in lines if "clbook_ledger" not in line)
-    )
-    (folder / "_toc.yml").write_text(
-        "format: jb-book\nroot: book/pull\nchapters: [{file: book/bibliography}]\n"
-    )
+    # The ledger asks for all papers' claims.
+    lines = (ROOT / "_config.yml").read_text().splitlines(keepends=True)
+    kept = "".join(line for line in lines if "clbook_ledger" not in line)
+    (folder / "_config.yml").write_text(kept)
+    contents = "format: jb-book\nroot: book/pull\nchapters: [{file: book/bibliography}]\n"
+    (folder / "_toc.yml").write_text(contents)
     (folder / "book/bibliography.md").write_text("# Bibliography\n\n```{bibliography}\n```\n")
     nbformat.write(new_notebook(cells=chapter(), metadata=KERNEL), folder / "book/pull.ipynb")
-    built = subprocess.run(
-        [
-            pathlib.Path(sys.executable).with_name("jupyter-book"),
-            "build",
-            ".",
-            "-W",
-            "-n",
-            "--keep-going",
-        ],
-        cwd=folder,
-        env=environment(folder),
-        text=True,
-        capture_output=True,
-        check=False,
-    )
-    assert built.returncode == 0, built.stdout + built.stderr
+    build(folder)
     html = folder / "_build/html"
     return types.SimpleNamespace(
         folder=folder,
@@ -117,6 +89,18 @@ def toy(tmp_path_factory):
 
 def environment(folder):
     return {**os.environ, "PYTHONPATH": str(folder), "CLBOOK_CACHE": str(folder / "cache")}
+
+
+def run(command, folder, package=None):
+    """What a command has done in a folder that holds the package, or with the package of another."""
+    env = environment(package or folder)
+    return subprocess.run(command, cwd=folder, env=env, text=True, capture_output=True, check=False)
+
+
+def build(folder):
+    book = pathlib.Path(sys.executable).with_name("jupyter-book")
+    built = run([book, "build", ".", "-W", "-n", "--keep-going"], folder)
+    assert built.returncode == 0, built.stdout + built.stderr
 
 
 def texts(notebook):
@@ -137,16 +121,6 @@ def version_of(toy):
     return re.search(r'__version__ = "(.*)"', (toy.folder / "clbook/__init__.py").read_text())[1]
 
 
-def test_the_guide_writes_out_an_experiment():
-    assert [name.rsplit("/", 1)[1] for name in files()] == [
-        "experiment.py",
-        "__init__.py",
-        "figures.py",
-    ]
-    kinds = [cell.cell_type for cell in chapter()]
-    assert kinds == ["markdown", "code", "markdown", "code", "markdown"]
-
-
 def test_the_claim_of_the_guide_is_judged(toy):
     """Its three passages, each put into the file that the guide names."""
     text = GUIDE[GUIDE.index("## Judge a claim") : GUIDE.index("## Add a chapter")]
@@ -159,14 +133,8 @@ def test_the_claim_of_the_guide_is_judged(toy):
         file.write(f"\n\nfrom clbook.experiments import pull\n\n\n{evidence}")
     with open(paper / "measures.py", "a") as file:
         file.write(f"\n\n{measure}")
-    ran = subprocess.run(
-        [sys.executable, "-m", "clbook.papers", "ls", "--claim", "ls-pull-alone"],
-        cwd=toy.folder,
-        env=environment(toy.folder),
-        text=True,
-        capture_output=True,
-        check=False,
-    )
+    judge = [sys.executable, "-m", "clbook.papers", "ls", "--claim", "ls-pull-alone"]
+    ran = run(judge, toy.folder)
     assert re.match(r"holds +ls-pull-alone  \(not in the list\)\n", ran.stdout), ran.stderr
     assert "of the spread is left" in ran.stdout
 
@@ -183,48 +151,29 @@ import pytest
 sys.exit(pytest.main(["-q", "-p", "no:cacheprovider", "-c", "/dev/null", "--rootdir", {str(toy.folder)!r},
                       {str(ROOT / "tests/test_contract.py")!r}]))
 """
-    ran = subprocess.run(
-        [sys.executable, "-c", code],
-        cwd=toy.folder,
-        env=environment(toy.folder),
-        text=True,
-        capture_output=True,
-        check=False,
-    )
-    assert ran.returncode == 0, ran.stdout
-    assert "passed" in ran.stdout
+    ran = run([sys.executable, "-c", code], toy.folder)
+    assert ran.returncode == 0 and "passed" in ran.stdout, ran.stdout
 
 
 def test_references_are_plain_text(toy):
     text = texts(toy.notebook)
     assert not RAW.search(text)
-    assert (
-        "[Chen *et al.*, 2020]" in text
-        and r"\tag{1}" in text
-        and "How many steps does (1) take" in text
-    )
-    assert "[A pull alone](#A-pull-alone) and Fig. 1" in text and f"**Fig. 1.** {CAPTION}" in text
-    assert (
-        "**Proposition 1 (The spread).** The spread after $t$ steps" in text
-        and "Proof. By (1) the mean" in text
-    )
-    assert (
-        "**Exercise 1 (Too large a step (warm-up)).** What happens in Proposition 1 at lr = 2?"
-        in text
-    )
-    assert (
-        "<details><summary><b>Solution to Exercise 1 (Too large a step (warm-up))</b></summary>"
-        in text
-    )
-    assert r"| 0.1 | $\lvert \log 2 / \log 0.9 \rvert = 6.6$ |" in text
+    for words in (
+        "[Chen *et al.*, 2020]", r"\tag{1}", "How many steps does (1) take",
+        "[A pull alone](#A-pull-alone) and Fig. 1", f"**Fig. 1.** {CAPTION}",
+        "**Proposition 1 (The spread).** The spread after $t$ steps", "Proof. By (1) the mean",
+        "**Exercise 1 (Too large a step (warm-up)).** What happens in Proposition 1 at lr = 2?",
+        "<details><summary><b>Solution to Exercise 1 (Too large a step (warm-up))</b></summary>",
+        r"| 0.1 | $\lvert \log 2 / \log 0.9 \rvert = 6.6$ |",
+    ):  # fmt: skip
+        assert words in text
 
 
 def test_code_is_the_page_s_own_with_the_outputs_of_the_build(toy):
     first, *code = [cell for cell in toy.notebook.cells if cell.cell_type == "code"]
     assert toy.notebook.cells[0] == first
-    assert [cell.source for cell in code] == [
-        cell.source for cell in chapter() if cell.cell_type == "code"
-    ]
+    own = [cell.source for cell in chapter() if cell.cell_type == "code"]
+    assert [cell.source for cell in code] == own
     shown = [{kind for output in cell.outputs for kind in output.get("data", {})} for cell in code]
     assert shown == [{"image/png", "text/plain"}] * 2
     assert all("clbook-explorer" not in json.dumps(cell) for cell in code)
@@ -237,19 +186,14 @@ def test_a_notebook_says_of_its_kernel_what_jupyterlab_would_write(toy):
     told = toy.notebook.metadata
     assert told.language_info.version == platform.python_version()
     spec = get_kernel_spec("python3")
-    assert told.kernelspec == {
-        "name": "python3",
-        "display_name": spec.display_name,
-        "language": spec.language,
-    }
+    wanted = {"name": "python3", "display_name": spec.display_name, "language": spec.language}
+    assert told.kernelspec == wanted
 
 
 def test_the_page_offers_its_notebook_and_the_package(toy):
     name = wheel(toy.offered).name
-    assert (
-        toy.page.count('href="../_notebooks/pull.ipynb"') == 2
-        and f'href="../_notebooks/{name}"' in toy.page
-    )
+    assert toy.page.count('href="../_notebooks/pull.ipynb"') == 2
+    assert f'href="../_notebooks/{name}"' in toy.page
     assert f'%pip install --quiet "./{name}[book]"' in toy.notebook.cells[0].source
     assert "colab" not in toy.page.lower()
 
@@ -260,17 +204,9 @@ def test_the_notebook_runs_with_the_package_from_the_wheel_alone(toy, tmp_path):
     subprocess.run(command, check=True)
     first, *cells = toy.notebook.cells
     code = "\n\n".join(cell.source for cell in cells if cell.cell_type == "code")
-    (tmp_path / "run.py").write_text(
-        f"{code}\nimport clbook\nprint(clbook.__file__)\nprint(pulled[0].spread[-1])\n"
-    )
-    ran = subprocess.run(
-        [sys.executable, "run.py"],
-        cwd=tmp_path,
-        env=environment(tmp_path / "site"),
-        text=True,
-        capture_output=True,
-        check=False,
-    )
+    code += "\nimport clbook\nprint(clbook.__file__)\nprint(pulled[0].spread[-1])\n"
+    (tmp_path / "run.py").write_text(code)
+    ran = run([sys.executable, "run.py"], tmp_path, package=tmp_path / "site")
     assert ran.returncode == 0, ran.stderr
     place, spread = ran.stdout.splitlines()[-2:]
     assert pathlib.Path(place).is_relative_to(tmp_path) and float(spread) < 0.01
@@ -285,14 +221,12 @@ def test_a_wheel_of_another_state_is_installed_over_an_older_one(toy, tmp_path):
     before = losses.read_text()
     losses.write_text(before + "\nSTATE = 2\n")
     # What a build begins with; its pages are not needed.
-    clbook_download.make_wheel(
-        types.SimpleNamespace(
-            srcdir=toy.folder,
-            outdir=offered.parent,
-            builder=types.SimpleNamespace(name="html"),
-            config=types.SimpleNamespace(clbook_environment={"clbook": version_of(toy)}),
-        )
+    builder = types.SimpleNamespace(name="html")
+    config = types.SimpleNamespace(clbook_environment={"clbook": version_of(toy)})
+    app = types.SimpleNamespace(
+        srcdir=toy.folder, outdir=offered.parent, builder=builder, config=config
     )
+    clbook_download.make_wheel(app)
     losses.write_text(before)
     old, new = wheel(toy.offered), wheel(offered)
     assert new.name != old.name
@@ -340,29 +274,17 @@ def hosted(toy):
     """The toy with addresses, as `.ci/address` writes them; built again. The last to use `toy`."""
     for _ in range(2):
         subprocess.run([toy.folder / ".ci/address", CODE, BOOK], check=True)
-    built = subprocess.run(
-        [pathlib.Path(sys.executable).with_name("jupyter-book"), "build", ".", "-W", "-n"],
-        cwd=toy.folder,
-        env=environment(toy.folder),
-        text=True,
-        capture_output=True,
-        check=False,
-    )
-    assert built.returncode == 0, built.stdout + built.stderr
+    build(toy.folder)
     return toy.folder / "_build/html"
 
 
 def test_with_addresses_links_are_whole_and_there_is_a_colab_button(toy, hosted):
     page = (hosted / "book/pull.html").read_text()
-    assert (
-        "https://colab.research.google.com/github/some/one/blob/gh-pages/_notebooks/pull.ipynb"
-        in page
-    )
+    colab = "https://colab.research.google.com/github/some/one/blob/gh-pages/_notebooks/pull.ipynb"
+    assert colab in page
     notebook = nbformat.read(toy.offered / "pull.ipynb", as_version=4)
-    assert (
-        f'%pip install --quiet "clbook[book] @ {BOOK}/_notebooks/{wheel(toy.offered).name}"'
-        in notebook.cells[0].source
-    )
+    install = f'%pip install --quiet "clbook[book] @ {BOOK}/_notebooks/{wheel(toy.offered).name}"'
+    assert install in notebook.cells[0].source
     assert f"]({BOOK}/book/bibliography.html#" in texts(notebook)
 
 
@@ -388,31 +310,15 @@ def test_with_addresses_all_that_the_pages_name_is_there(toy, hosted):
     assert "1 addresses of the repository and of Colab compared with files" in crawled.stdout
     page, notebook = hosted / "book/pull.html", toy.offered / "pull.ipynb"
     text, moved = page.read_text(), notebook.with_suffix(".moved")
-    page.write_text(
-        text.replace("_notebooks/pull.ipynb", "_notebooks/pul.ipynb") + "<a href='#nowhere'>"
-    )
+    wrong = text.replace("_notebooks/pull.ipynb", "_notebooks/pul.ipynb")
+    page.write_text(wrong + "<a href='#nowhere'>")
     notebook.rename(moved)
     missed = run([sys.executable, ".ci/crawl"], toy.folder)
     page.write_text(text)
     moved.rename(notebook)
     assert missed.returncode == 1
-    for words in (
-        "_notebooks/pul.ipynb: HTTP Error 404",
-        "#nowhere, which has no such part",
-        "on gh-pages",
-    ):
-        assert words in missed.stderr
-
-
-def run(command, folder, **variables):
-    return subprocess.run(
-        command,
-        cwd=folder,
-        env={**environment(folder), **variables},
-        text=True,
-        capture_output=True,
-        check=False,
-    )
+    missing = "_notebooks/pul.ipynb: HTTP Error 404", "#nowhere, which has no such part"
+    assert all(words in missed.stderr for words in (*missing, "on gh-pages"))
 
 
 def test_a_release_is_packed_and_its_pages_are_put_on_their_branch(toy, hosted, tmp_path):
@@ -454,24 +360,18 @@ def test_a_release_is_packed_and_its_pages_are_put_on_their_branch(toy, hosted, 
 )
 def test_every_notebook_of_the_built_book_reads_well(path):
     if path is None:
-        problem = (
-            "there is no built book, or one without notebooks: run `jupyter-book build .` first"
-        )
+        problem = "there is no built book with notebooks: run `jupyter-book build .` first"
         pytest.fail(problem) if os.environ.get("CI") else pytest.skip(problem)
     notebook, source = nbformat.read(path, as_version=4), source_of(path)
     nbformat.validate(notebook)
     assert RAW.findall(texts(notebook)) == []
     assert wheel(path.parent).name in notebook.cells[0].source
-    links = re.findall(
-        r"\]\(([^)]*)\)",
-        re.sub(r"^```.*?^```$", "", texts(notebook), flags=re.DOTALL | re.MULTILINE),
-    )
+    prose = re.sub(r"^```.*?^```$", "", texts(notebook), flags=re.DOTALL | re.MULTILINE)
+    links = re.findall(r"\]\(([^)]*)\)", prose)
     inside = [link for link in links if link[0] != "#" and not urllib.parse.urlsplit(link).scheme]
     assert [link for link in inside if not (path.parent / link).is_file()] == []
-    codes = [
-        [cell for cell in each.cells if cell.cell_type == "code"] for each in (notebook, source)
-    ]
-    assert len(codes[0]) == len(codes[1]) + 1
+    code, own = ([c for c in n.cells if c.cell_type == "code"] for n in (notebook, source))
+    assert len(code) == len(own) + 1
     assert path.stat().st_size < 3_000_000
 
 
