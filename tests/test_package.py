@@ -17,11 +17,8 @@ import clbook
 ROOT = pathlib.Path(__file__).parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 EXTRAS = PROJECT["optional-dependencies"]
-IMPORTED = {
-    "scikit-learn": "sklearn",
-    "pillow": "PIL",
-    "pyyaml": "yaml",
-}  # where a package is imported by another name
+# Where a package is imported by another name.
+IMPORTED = {"scikit-learn": "sklearn", "pillow": "PIL", "pyyaml": "yaml"}
 # Imports the modules that are named, or all, where the packages `forbidden` cannot be imported.
 IMPORT = """
 import importlib, pkgutil, sys
@@ -45,26 +42,22 @@ def names(needs):
     return {IMPORTED.get(name, name) for name in found} - {"clbook"}
 
 
+def python(code, *given, folder=ROOT):
+    """What some code has done in an interpreter of its own."""
+    command = [sys.executable, "-c", code, *given]
+    return subprocess.run(command, cwd=folder, text=True, capture_output=True, check=False)
+
+
 def imports(modules, forbidden):
-    return subprocess.run(
-        [sys.executable, "-c", IMPORT, modules, " ".join(sorted(forbidden))],
-        cwd=ROOT,
-        text=True,
-        capture_output=True,
-        check=False,
-    )
+    return python(IMPORT, modules, " ".join(sorted(forbidden)))
 
 
 def test_losses_need_torch_and_numpy_only():
     assert names(PROJECT["dependencies"]) == {"numpy", "torch"}
-    others = (
-        {"scipy", "pandas", "IPython", "traitlets"}
-        | names(EXTRAS["measure"])
-        | names(EXTRAS["book"])
-    )
-    ran = imports(
-        "losses models transformer training.optim training.loop training.settings", others
-    )
+    others = {"scipy", "pandas", "IPython", "traitlets"}
+    others |= names(EXTRAS["measure"]) | names(EXTRAS["book"])
+    modules = "losses models transformer training.optim training.loop training.settings"
+    ran = imports(modules, others)
     assert ran.returncode == 0, ran.stderr
     assert imports("kernels", others).returncode != 0, "nothing is forbidden"
 
@@ -74,46 +67,26 @@ def test_parts_are_there_after_import_clbook():
         "import sys, clbook; assert not {'xarray', 'matplotlib', 'clbook.losses'} & set(sys.modules);"
         "print(clbook.losses.nt_xent.__name__, *dir(clbook)); clbook.nothing"
     )
-    ran = subprocess.run(
-        [sys.executable, "-c", code], cwd=ROOT, text=True, capture_output=True, check=False
-    )
+    ran = python(code)
     assert ran.stdout.startswith("nt_xent ")
     rooms = {"training", "results", "style", "explore", "experiments"}
     assert rooms | set(clbook.PARTS) <= set(ran.stdout.split())
+    for name in clbook.PARTS:
+        assert importlib.import_module(f"clbook.{name}") is getattr(clbook, name)
     assert "module 'clbook' has no attribute 'nothing'" in ran.stderr
 
 
-def test_each_part_of_the_package_is_a_module():
-    for name in clbook.PARTS:
-        assert importlib.import_module(f"clbook.{name}") is getattr(clbook, name)
-
-
 def test_kernels_and_metrics_need_scipy_and_scikit_learn_besides():
-    brought = {"joblib"}  # by scikit-learn
-    ran = imports(
-        "kernels metrics theory data diagnose",
-        names(EXTRAS["book"]) - names(EXTRAS["measure"]) - brought,
-    )
+    # scikit-learn brings joblib.
+    others = names(EXTRAS["book"]) - names(EXTRAS["measure"]) - {"joblib"}
+    ran = imports("kernels metrics theory data diagnose", others)
     assert ran.returncode == 0, ran.stderr
 
 
 def test_the_extra_book_is_enough_for_every_module():
-    ran = imports(
-        "",
-        {
-            "jupyter_book",
-            "sphinx",
-            "myst_nb",
-            "nbformat",
-            "pytest",
-            "hypothesis",
-            "dask",
-            "playwright",
-            "distributed",
-            "pytorch_metric_learning",
-            "torchvision",
-        },
-    )
+    others = {"jupyter_book", "sphinx", "myst_nb", "nbformat", "pytest", "hypothesis", "dask"}
+    others |= {"playwright", "distributed", "pytorch_metric_learning", "torchvision"}
+    ran = imports("", others)
     assert ran.returncode == 0, ran.stderr
 
 
@@ -121,11 +94,9 @@ def test_the_extra_book_is_enough_for_every_module():
 def built(tmp_path_factory):
     """(names in the sdist, names in the wheel made of it, the wheel's metadata, where its files are unpacked)."""
     folder = tmp_path_factory.mktemp("package")
-    shutil.copytree(
-        ROOT / "clbook", folder / "source/clbook", ignore=shutil.ignore_patterns("__pycache__")
-    )
-    if (ROOT / "book/records").is_dir():
-        shutil.copytree(ROOT / "book/records", folder / "source/book/records")
+    ignored = shutil.ignore_patterns("__pycache__")
+    for name in ("clbook", "book/records"):
+        shutil.copytree(ROOT / name, folder / "source" / name, ignore=ignored)
     for name in ("pyproject.toml", "setup.py", "MANIFEST.in", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, folder / "source")
     make("sdist", folder / "source", folder)
@@ -144,7 +115,7 @@ def built(tmp_path_factory):
 def make(kind, source, target):
     """Build the sdist or the wheel, with the setuptools that is installed."""
     code = f"from setuptools import build_meta; build_meta.build_{kind}({str(target)!r})"
-    subprocess.run([sys.executable, "-c", code], cwd=source, check=True, capture_output=True)
+    python(code, folder=source).check_returncode()
 
 
 def test_sdist_and_wheel_hold_the_package_its_files_and_the_records(built):
@@ -159,20 +130,15 @@ def test_sdist_and_wheel_hold_the_package_its_files_and_the_records(built):
     kept = [path.name for path in (ROOT / "book/records").iterdir()]
     records = {name for name in kept if name.endswith(".nc") or name == "checked.json"}
     assert {f"book/records/{name}" for name in records} - sdist == set()
-    assert {name for name in wheel if name.startswith("clbook/kept/")} == {
-        f"clbook/kept/{name}" for name in records
-    }
-    assert {name.split("/")[0] for name in wheel} == {
-        "clbook",
-        f"clbook-{clbook.__version__}.dist-info",
-    }
+    put = {name for name in wheel if name.startswith("clbook/kept/")}
+    assert put == {f"clbook/kept/{name}" for name in records}
+    folders = {"clbook", f"clbook-{clbook.__version__}.dist-info"}
+    assert {name.split("/")[0] for name in wheel} == folders
 
 
 def test_an_installed_package_finds_its_records(built):
     code = "import clbook.results.records as r; print(r.FOLDER, *sorted(p.stem for p in r.FOLDER.glob('*.nc')))"
-    ran = subprocess.run(
-        [sys.executable, "-c", code], cwd=built[3], text=True, capture_output=True, check=True
-    )
+    ran = python(code, folder=built[3])
     names = sorted(path.stem for path in (ROOT / "book/records").glob("*.nc"))
     assert ran.stdout.split() == [str(built[3] / "clbook/kept"), *names]
 
@@ -180,12 +146,8 @@ def test_an_installed_package_finds_its_records(built):
 def test_the_wheel_says_what_it_needs(built):
     metadata = built[2]
     assert re.findall(r"^Provides-Extra: (\w+)$", metadata, re.MULTILINE) == list(EXTRAS)
-    bare = [
-        line
-        for line in re.findall(r"^Requires-Dist: (.*)$", metadata, re.MULTILINE)
-        if "extra ==" not in line
-    ]
-    assert {re.match(r"[\w-]+", line)[0] for line in bare} == {"numpy", "torch"}
+    needs = re.findall(r"^Requires-Dist: ([\w-]+)(?!.*extra ==)", metadata, re.MULTILINE)
+    assert set(needs) == {"numpy", "torch"}
     assert "License-Expression: MIT" in metadata
 
 
@@ -210,12 +172,9 @@ def test_the_pinned_versions_lie_within_the_ranges():
 
 
 def test_version_is_said_once_and_cited_right():
-    citation = (ROOT / "CITATION.cff").read_text()
-    assert (
-        f"version: {clbook.__version__}\n" in citation
-        and f"## {clbook.__version__}" in (ROOT / "CHANGELOG.md").read_text()
-        and f"{{{clbook.__version__}}}" in (ROOT / "README.md").read_text()
-    )
+    said = {"CITATION.cff": "version: {}\n", "CHANGELOG.md": "## {}", "README.md": "{{{}}}"}
+    for name, words in said.items():
+        assert words.format(clbook.__version__) in (ROOT / name).read_text(), name
 
 
 def test_nothing_but_the_papers_pages_knows_of_the_audit():

@@ -30,12 +30,10 @@ class Book:
         shutil.copytree(ROOT / "book" / "_static", folder / "book" / "_static")
         for name in ("requirements.txt", "book/references.bib"):
             shutil.copy(ROOT / name, folder / name)
-        lines = (
-            (ROOT / "_config.yml").read_text().splitlines(keepends=True)
-        )  # this package has no claims, no ledger
-        (folder / "_config.yml").write_text(
-            "".join(line for line in lines if not re.search("clbook_(ledger|api)", line))
-        )
+        # This package has no claims, no ledger.
+        lines = (ROOT / "_config.yml").read_text().splitlines(keepends=True)
+        kept = "".join(line for line in lines if not re.search("clbook_(ledger|api)", line))
+        (folder / "_config.yml").write_text(kept)
         (folder / "_toc.yml").write_text("format: jb-book\nroot: book/page\n")
         (folder / "clbook").mkdir()
         (folder / "clbook" / "__init__.py").write_text('__version__ = "0"\n')
@@ -46,30 +44,18 @@ class Book:
         self.page_of("page", CODE)
 
     def page_of(self, name, code):
-        nbformat.write(
-            new_notebook(cells=[new_markdown_cell("# Page"), new_code_cell(code)], metadata=KERNEL),
-            self.folder / "book" / f"{name}.ipynb",
-        )
+        cells = [new_markdown_cell("# Page"), new_code_cell(code)]
+        path = self.folder / "book" / f"{name}.ipynb"
+        nbformat.write(new_notebook(cells=cells, metadata=KERNEL), path)
 
     def write(self, module, text):
         (self.folder / "clbook" / f"{module}.py").write_text(text)
 
     def build(self):
-        return subprocess.run(
-            [
-                pathlib.Path(sys.executable).with_name("jupyter-book"),
-                "build",
-                ".",
-                "-W",
-                "-n",
-                "--keep-going",
-            ],
-            cwd=self.folder,
-            env={**os.environ, "PYTHONPATH": str(self.folder)},
-            text=True,
-            capture_output=True,
-            check=False,
-        )
+        book = pathlib.Path(sys.executable).with_name("jupyter-book")
+        command = [book, "build", ".", "-W", "-n", "--keep-going"]
+        how = {"cwd": self.folder, "env": {**os.environ, "PYTHONPATH": str(self.folder)}}
+        return subprocess.run(command, text=True, capture_output=True, check=False, **how)
 
     def page(self):
         """(the number the page shows, when it was computed, the page's own text)."""
@@ -84,9 +70,8 @@ def book(tmp_path_factory):
     return Book(tmp_path_factory.mktemp("book"))
 
 
-def test_an_edit_of_the_package_reaches_the_page(
-    book,
-):  # that nothing else does is asked of the book by .ci/run
+def test_an_edit_of_the_package_reaches_the_page(book):
+    """That nothing else does is asked of the book by .ci/run."""
     first = book.build()
     assert first.returncode == 0, first.stdout + first.stderr
     number, stamp, text = book.page()
