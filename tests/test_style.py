@@ -12,22 +12,10 @@ from clbook import style
 # How a colour is seen without one kind of cone, in linear light: Machado, Oliveira and Fernandes 2009, severity 1.
 SEEN = {
     "all": np.eye(3),
-    "protan": [
-        [0.152286, 1.052583, -0.204868],
-        [0.114503, 0.786281, 0.099216],
-        [-0.003882, -0.048116, 1.051998],
-    ],
-    "deutan": [
-        [0.367322, 0.860646, -0.227968],
-        [0.280085, 0.672501, 0.047413],
-        [-0.011820, 0.042940, 0.968881],
-    ],
-    "tritan": [
-        [1.255528, -0.076749, -0.178779],
-        [-0.078411, 0.930809, 0.147602],
-        [0.004733, 0.691367, 0.303900],
-    ],
-}
+    "protan": [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]],
+    "deutan": [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.011820, 0.042940, 0.968881]],
+    "tritan": [[1.255528, -0.076749, -0.178779], [-0.078411, 0.930809, 0.147602], [0.004733, 0.691367, 0.303900]],
+}  # fmt: skip
 XYZ = np.array(
     [[0.412456, 0.357576, 0.180437], [0.212673, 0.715152, 0.072175], [0.019334, 0.119192, 0.950304]]
 )
@@ -52,11 +40,7 @@ def test_any_two_of_the_ten_class_colours_are_apart(seen):
     apart = min(np.linalg.norm(a - b) for a, b in itertools.combinations(points, 2))
     print(f"{seen}: {apart:.1f}")
     assert len(points) == 10 and apart >= 12
-
-
-def test_class_colours_are_seen_on_white():
-    for colour in style.CLASS_COLOURS:
-        assert lab(np.array([to_rgb(colour)]), SEEN["all"])[0, 0] <= 82
+    assert seen != "all" or points[:, 0].max() <= 82, "seen on white"
 
 
 def test_a_wrong_argument_is_named():
