@@ -2,19 +2,17 @@
 
 import dataclasses
 import io
-import re
 import zipfile
 
 import numpy as np
 import pytest
 import torch
-from browser import alone, barriers
+from browser import alone, barriers, visits
 from PIL import Image
 
-from clbook.experiments.images import cost, neighbours, readout
+from clbook.experiments.images import neighbours, readout
 from clbook.experiments.images import wall as runs
 from clbook.experiments.images.figures import OBJECTS
-from clbook.experiments.images.networks import ResNet
 from clbook.experiments.images.views import views as views_of_training
 from clbook.experiments.photographs import drawing, recipes
 from clbook.experiments.photographs import wall as page
@@ -112,18 +110,10 @@ def test_neighbours_are_those_of_the_readout():
     y, y_test = torch.arange(300) % 3, torch.arange(300) % 3
     votes = y[neighbours.nearest(train, test, 10)]
     guessed = neighbours.elected(votes, 3)
-    assert float((guessed == y_test).float().mean()) == pytest.approx(
-        readout.knn(train, y, test, y_test)
-    )
+    share = float((guessed == y_test).float().mean())
+    assert share == pytest.approx(readout.knn(train, y, test, y_test))
     table = neighbours.confusion(y_test, guessed, 3)
     assert table.sum() == 300 and table[1, 2] == int(((y_test == 1) & (guessed == 2)).sum())
-
-
-def test_some_images_of_each_class():
-    labels = torch.arange(100) % 4
-    rows = neighbours.of_each(labels, 5, torch.Generator().manual_seed(0))
-    assert labels[rows].tolist() == [0] * 5 + [1] * 5 + [2] * 5 + [3] * 5
-    assert len(set(rows.tolist())) == 20
 
 
 def test_principal_components_are_those_of_the_training_images():
@@ -133,11 +123,6 @@ def test_principal_components_are_those_of_the_training_images():
     assert found.shape == (50, 2) and found.std(0).argmax() == 0
     assert np.allclose(found[:7], other, atol=1e-4)
     assert abs(np.corrcoef(found[:, 0], train[:, 1])[0, 1]) > 0.99  # the largest comes first
-
-
-def test_most_of_eight_are_five():
-    near = np.array([[1, 1, 1, 1, 1, 0, 0, 0], [1, 1, 1, 1, 0, 0, 0, 0]])
-    assert neighbours.among_its_own(near, np.array([1, 1])).tolist() == [True, False]
 
 
 def test_a_sprite_keeps_its_images_apart():
@@ -164,11 +149,9 @@ def test_the_record_has_what_the_run_found(ran, record):
 def test_a_part_of_the_wall_has_the_same_neighbours(record):
     few = page.part(record, 2)
     assert few.sizes["photograph"] == 20
-    whole, part = record.isel(run=0), few.isel(run=0)
-    assert np.array_equal(
-        few.tile_class.values[part.nearest.values[:, 3]],
-        record.tile_class.values[whole.nearest.values[:, 21]],
-    )
+    beside = few.tile_class.values[few.isel(run=0).nearest.values[:, 3]]
+    whole = record.tile_class.values[record.isel(run=0).nearest.values[:, 21]]
+    assert np.array_equal(beside, whole)
 
 
 def test_figures_and_tables_say_what_they_show(record):
@@ -192,9 +175,8 @@ def test_the_books_records_are_small_and_complete(name):
 
 
 def test_training_puts_photographs_beside_their_own_class_as_the_page_says():
-    small, large = (
-        records.load(name).isel(run=0) for name in ("photographs-wall", "photographs-wall-large")
-    )
+    names = "photographs-wall", "photographs-wall-large"
+    small, large = (records.load(name).isel(run=0) for name in names)
     for record in (small, large):
         pixels, untrained, *trained = record.knn.values
         assert untrained < pixels + 0.1 and trained[-1] > pixels + 0.25
@@ -208,71 +190,58 @@ def test_training_puts_photographs_beside_their_own_class_as_the_page_says():
     assert large["class"].values[taken.argmax()] == "dog"
 
 
-def test_the_cost_of_the_books_run_is_of_the_forecast_size():
-    kept, steps = records.load("photographs-wall"), records.load("images-cost")
-    network = ResNet(int(kept.depth), int(kept.width), 3, kept.stem)
-    a, b = cost.line(steps)
-    batches = int(kept.epochs) * (50_000 // int(kept.batch))
-    said = batches * (a + b * 2 * int(kept.batch) * cost.flops(network, (3, 32, 32)))
-    assert (
-        0.2 < kept.made_seconds / said < 5
-    )  # for one thread; the run may have had two, and shared them
-
-
 # The page, in a browser.
 
 
 @pytest.fixture(scope="module")
-def opened(tabs, record, tmp_path_factory):
-    """Opens the wall in a page from a file: `opened(width=390)` -> Tab."""
-    path = alone(page.Wall(record, "The wall"), tmp_path_factory.mktemp("page"))
-
-    def visit(**how):
-        found = tabs(**how)
-        found.page.goto(path.as_uri())
-        return found
-
-    return visit
+def path(record, tmp_path_factory):
+    """The wall, alone in a page."""
+    return alone(page.Wall(record, "The wall"), tmp_path_factory.mktemp("page"))
 
 
-def test_the_wall_is_used_by_keyboard_and_says_what_it_shows(opened, ran):
+@pytest.fixture
+def visit(tabs):
+    with visits(tabs) as visit:
+        yield visit
+
+
+def test_the_wall_is_used_by_keyboard_and_says_what_it_shows(visit, path, ran):
     result, _ = ran
-    tab = opened(width=1200)
-    share = tab.page.locator(".clbook-share")
+    wall = visit(path)
+    share, slider = wall.locator(".clbook-share"), wall.locator("input[type=range]")
     assert share.inner_text().startswith(f"By pixels, {round(200 * result.share[0])} of 200")
-    tab.page.locator("input[type=range]").focus()
-    tab.page.keyboard.press("End")
-    assert tab.page.locator("input[type=range]").get_attribute("aria-valuetext") == "After 2 epochs"
+    slider.press("End")
+    assert slider.get_attribute("aria-valuetext") == "After 2 epochs"
     assert share.inner_text().startswith(f"After 2 epochs, {round(200 * result.share[-1])} of 200")
-    chosen = tab.page.locator("[role=grid] button[tabindex='0']")
+    chosen = wall.locator("[role=grid] button[tabindex='0']")
     assert chosen.count() == 1 and chosen.get_attribute("aria-label").startswith("cat 1 of 20")
     chosen.focus()
-    tab.page.keyboard.press("ArrowDown")
-    tab.page.keyboard.press("ArrowRight")
-    label = tab.page.evaluate("document.activeElement.getAttribute('aria-label')")
+    wall.keyboard.press("ArrowDown")
+    wall.keyboard.press("ArrowRight")
+    label = wall.evaluate("document.activeElement.getAttribute('aria-label')")
     near = result.pool_labels[result.nearest[-1, 4 * 20 + 1]]
     assert label == f"deer 2 of 20, {(near == 4).sum()} of its 8 nearest alike"
-    names = tab.page.locator(".clbook-beside").first.locator("li").all_inner_texts()
+    names = wall.locator(".clbook-beside").first.locator("li").all_inner_texts()
     assert [name.strip() for name in names] == [OBJECTS[k] for k in near]
-    said = tab.page.locator(".clbook-said").inner_text()
+    said = wall.inner_text(".clbook-said")
     assert said.startswith("After 2 epochs, deer 2 of 20 lies beside ")
     right = result.confusion[-1, 4, 4]
-    assert f"{right} are taken for deer" in tab.page.locator(".clbook-enemies").inner_text()
-    assert "Around deer 2 of 20 lie" in tab.page.locator(".clbook-map").get_attribute("aria-label")
-    assert tab.requests == [] and tab.errors == []
+    assert f"{right} are taken for deer" in wall.inner_text(".clbook-enemies")
+    assert "Around deer 2 of 20 lie" in wall.get_attribute(".clbook-map", "aria-label")
 
 
-def test_the_page_draws_the_views_of_the_training(opened, record):
+def test_the_page_draws_the_views_of_the_training(visit, path, record):
     config = recipes.RECIPES["photographs-wall"].configs[0]
     assert (config.colour, config.smallest) == (drawing.COLOUR, drawing.SMALLEST)
     assert config.flip and not config.blur
-    tab = opened(width=1200)
-    views = tab.page.locator(".clbook-views")
+    wall = visit(path)
+    views = wall.locator(".clbook-views")
     drawn = "name => document.querySelector('.clbook-views').dataset.drawn === name"
-    tab.page.wait_for_function(drawn, arg="cat 1 of 20, 0")
-    found = views.locator("canvas").evaluate_all(
+    wall.wait_for_function(drawn, arg="cat 1 of 20, 0")
+    pixels = (
         "all => all.map(one => Array.from(one.getContext('2d').getImageData(0, 0, 32, 32).data))"
     )
+    found = views.locator("canvas").evaluate_all(pixels)
     found = np.array(found).reshape(8, 32, 32, 4)[..., :3].transpose(0, 3, 1, 2) / 255
     photograph = neighbours.cut(record.sprite.values, record.sizes["tile"])[3 * 20]
     photograph = torch.tensor(photograph)[None] / 255
@@ -285,19 +254,17 @@ def test_the_page_draws_the_views_of_the_training(opened, record):
     told = views.locator("li").all_inner_texts()
     assert [text.strip().split(",")[0] for text in told] == said
     views.locator("button").click()
-    tab.page.wait_for_function(drawn, arg="cat 1 of 20, 1")
+    wall.wait_for_function(drawn, arg="cat 1 of 20, 1")
     assert views.locator("li").all_inner_texts() != told
-    tab.page.locator("[role=grid] button[tabindex='0']").focus()
-    tab.page.keyboard.press("ArrowRight")
-    tab.page.wait_for_function(drawn, arg="cat 2 of 20, 1")
+    wall.locator("[role=grid] button[tabindex='0']").press("ArrowRight")
+    wall.wait_for_function(drawn, arg="cat 2 of 20, 1")
     assert "cat 2 of 20" in views.inner_text()
-    assert tab.requests == [] and tab.errors == []
 
 
-def test_a_click_on_the_map_chooses_a_photograph(opened, ran):
-    tab = opened(width=1200)
-    canvas = tab.page.locator(".clbook-map")
-    tab.page.wait_for_function("document.querySelector('.clbook-map').height > 300")
+def test_a_click_on_the_map_chooses_a_photograph(visit, path, ran):
+    wall = visit(path)
+    canvas = wall.locator(".clbook-map")
+    wall.wait_for_function("document.querySelector('.clbook-map').height > 300")
     box = canvas.bounding_box()
     size = max(14, round((box["width"] - 2) / 32))
     x, y = ran[0].plane[0].T
@@ -306,33 +273,28 @@ def test_a_click_on_the_map_chooses_a_photograph(opened, ran):
     apart = np.linalg.norm(places[:, None] - places, axis=-1) + 1e6 * np.eye(len(places))
     alone = int(apart.min(1).argmax())  # the one farthest from any other
     canvas.click(position={"x": float(places[alone, 0]), "y": float(places[alone, 1])})
-    label = tab.page.locator("[role=grid] button[tabindex='0']").get_attribute("aria-label")
+    label = wall.get_attribute("[role=grid] button[tabindex='0']", "aria-label")
     assert label.startswith(f"{OBJECTS[alone // 20]} {alone % 20 + 1} of 20")
-    assert tab.errors == []
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("width", [390, 1200])
-def test_the_wall_fits_and_has_no_barriers(opened, theme, width):
-    tab = opened(width=width)
-    tab.page.evaluate(f"document.documentElement.dataset.theme = '{theme}'")
-    assert tab.page.evaluate("document.documentElement.scrollWidth") <= width
-    smallest = tab.page.evaluate(
-        "Math.min(...[...document.querySelectorAll('[role=grid] button')]"
-        ".map((button) => button.getBoundingClientRect().width))"
-    )
+def test_the_wall_fits_and_has_no_barriers(visit, path, theme, width):
+    wall = visit(path, width=width)
+    wall.evaluate(f"document.documentElement.dataset.theme = '{theme}'")
+    assert wall.evaluate("document.documentElement.scrollWidth") <= width
+    widths = "all => all.map((button) => button.getBoundingClientRect().width)"
+    smallest = min(wall.locator("[role=grid] button").evaluate_all(widths))
     assert smallest >= 24, "a finger meets it"
-    assert barriers(tab.page) == []
+    assert barriers(wall) == []
 
 
-def test_without_javascript_a_picture_and_its_text_stand_there(opened, record):
-    tab = opened(java_script_enabled=False)
-    text = tab.page.locator(".clbook-still").inner_text()
-    for line in page.shares(record):
-        assert line in text
-    assert tab.page.locator(".clbook-still img").is_visible()
-    assert not tab.page.locator(".clbook-live").is_visible()
-    assert re.match("Photographs, each beside", tab.page.locator("img").get_attribute("alt"))
+def test_without_javascript_a_picture_and_its_text_stand_there(visit, path, record):
+    wall = visit(path, java_script_enabled=False)
+    text = wall.inner_text(".clbook-still")
+    assert all(line in text for line in page.shares(record))
+    assert wall.is_visible(".clbook-still img") and not wall.is_visible(".clbook-live")
+    assert wall.get_attribute("img", "alt").startswith("Photographs, each beside")
 
 
 @pytest.mark.parametrize(("share", "said"), [(89 / 200, "45%"), (65 / 200, "33%"), (1, "100%")])
