@@ -2,6 +2,7 @@
 
 import json
 import math
+import pathlib
 import random
 import re
 import subprocess
@@ -34,9 +35,8 @@ def clouds(n=N, d=D, seed=0, apart=2.0):
 @pytest.fixture(scope="module")
 def found():
     given = clouds()
-    return diagnose.report(
-        **given, twin=given["start"] ** 2, factors={"first": given["z"][:, 0]}, tau=0.2, batch=10
-    )
+    more = {"twin": given["start"] ** 2, "factors": {"first": given["z"][:, 0]}}
+    return diagnose.report(**given, **more, tau=0.2, batch=10)
 
 
 # The numbers of known threads (SupContrast#3 and #83, positional_cl#5, simclr#132).
@@ -59,12 +59,8 @@ def test_a_printed_loss_that_is_chance_is_called_by_its_convention(printed, n, t
 
 @pytest.mark.parametrize(
     ("n", "tau", "scale", "digits"),
-    [
-        (256, 0.1, "supcontrast", 8.9091),
-        (25, 0.1, "supcontrast", 5.55974),
-        (128, 0.5, "sum", 11.0825),
-    ],
-)
+    [(256, 0.1, "supcontrast", 8.9091), (25, 0.1, "supcontrast", 5.55974), (128, 0.5, "sum", 11.0825)],
+)  # fmt: skip
 def test_a_collapsed_network_has_the_threads_loss_to_the_digit(n, tau, scale, digits):
     same = np.ones((n, 8)) + 1e-9 * np.random.default_rng(0).standard_normal((n, 8))
     line = diagnose.report(same, same, tau=tau, scale=scale)["loss"]
@@ -116,8 +112,12 @@ def cosine(a, b):
     return sum(x * y for x, y in zip(a, b))
 
 
-def test_loss_and_partner_accuracy_are_those_of_a_slow_loop(found):
-    given = clouds()
+@pytest.fixture
+def given():
+    return clouds()
+
+
+def test_loss_and_partner_accuracy_are_those_of_a_slow_loop(found, given):
     views = rows(given["z1"]) + rows(given["z2"])
     total, right = 0.0, 0
     for a in range(2 * N):
@@ -130,8 +130,7 @@ def test_loss_and_partner_accuracy_are_those_of_a_slow_loop(found):
     assert found["partner accuracy"].value == pytest.approx(right / (2 * N), abs=1e-12)
 
 
-def test_alignment_spread_and_uniformity_are_those_of_a_slow_loop(found):
-    given = clouds()
+def test_alignment_spread_and_uniformity_are_those_of_a_slow_loop(found, given):
     u1, u2 = rows(given["z1"]), rows(given["z2"])
     apart = sum(2 - 2 * cosine(a, b) for a, b in zip(u1, u2)) / N
     assert found["alignment"].value == pytest.approx(apart, abs=1e-9)
@@ -141,8 +140,7 @@ def test_alignment_spread_and_uniformity_are_those_of_a_slow_loop(found):
     assert found["uniformity"].value == pytest.approx(math.log(sum(pairs) / len(pairs)), abs=1e-9)
 
 
-def test_partners_in_a_batch_are_those_of_its_rows(found):
-    given = clouds()
+def test_partners_in_a_batch_are_those_of_its_rows(found, given):
     order = lines.random_order(N, 0)
     u1, u2 = (np.array(rows(given[name])) for name in ("z1", "z2"))
     shares = []
@@ -155,8 +153,7 @@ def test_partners_in_a_batch_are_those_of_its_rows(found):
     assert found["partner accuracy in a batch of 10"].value == pytest.approx(np.mean(shares))
 
 
-def test_ranks_are_those_of_the_eigenvalues_of_the_covariance(found):
-    given = clouds()
+def test_ranks_are_those_of_the_eigenvalues_of_the_covariance(found, given):
     for z, where in ((np.array(rows(given["z1"])), "what the loss"), (given["before"], "before")):
         size = np.sqrt(np.linalg.eigvalsh(np.cov(z.T, bias=True)).clip(0))
         share = size / size.sum()
@@ -166,8 +163,7 @@ def test_ranks_are_those_of_the_eigenvalues_of_the_covariance(found):
         assert line.reference["most, min(n - 1, d)"] == min(N - 1, z.shape[1])
 
 
-def test_readouts_are_those_of_scikit_learn(found):
-    given = clouds()
+def test_readouts_are_those_of_scikit_learn(found, given):
     z, y = given["z"], given["labels"]
     order = lines.random_order(N, 0)
     known, asked = order[:30], order[30:]
@@ -187,19 +183,20 @@ def test_readouts_are_those_of_scikit_learn(found):
     assert found["k-NN"].value == pytest.approx(right / N, abs=1e-6)
 
 
-def test_r2_is_the_adjusted_one_of_scikit_learn(found):
-    given = clouds()
-    target, features = given["z"][:, 0], given["start"]
+def adjusted_r2(features, target):
     fit = linear_model.LinearRegression().fit(features, target).score(features, target)
-    adjusted = 1 - (1 - fit) * (N - 1) / (N - features.shape[1] - 1)
+    return 1 - (1 - fit) * (N - 1) / (N - features.shape[1] - 1)
+
+
+def test_r2_is_the_adjusted_one_of_scikit_learn(found, given):
+    adjusted = adjusted_r2(given["start"], given["z"][:, 0])
     line = found["R2 of first"]
     assert line.value == pytest.approx(1, abs=1e-9)
     assert line.reference["untrained start"] == pytest.approx(adjusted, abs=1e-6)
     assert abs(line.reference["rows shuffled"]) < 0.3
 
 
-def test_cka_and_rsa_are_those_of_whole_tables(found):
-    given = clouds()
+def test_cka_and_rsa_are_those_of_whole_tables(found, given):
     a, b = np.array(rows(given["z"])), np.array(rows(given["start"]))
     H = np.eye(N) - 1 / N
     K, L = H @ a @ a.T @ H, H @ b @ b.T @ H
@@ -211,19 +208,16 @@ def test_cka_and_rsa_are_those_of_whole_tables(found):
     assert found["CKA with the start"].reference["rows shuffled"] < cka
 
 
-def test_factors_are_read_layer_by_layer_and_networks_are_compared_with_a_null():
-    given = clouds()
+def test_factors_are_read_layer_by_layer_and_networks_are_compared_with_a_null(given):
     g = np.random.default_rng(4)
     first = given["z"][:, 0]
     layers = {"conv": g.standard_normal((N, 9)), "pool": np.c_[first, g.standard_normal((N, 3))]}
     checkpoint = given["z"] + 0.3 * g.standard_normal((N, D))
-    report = diagnose.report(
-        **given, layers=layers, checkpoint=checkpoint, factors={"first": first}, tau=0.2
-    )
+    more = {"layers": layers, "checkpoint": checkpoint, "factors": {"first": first}}
+    report = diagnose.report(**given, **more, tau=0.2)
     line = report["R2 of first"]
     for name, features in layers.items():
-        fit = linear_model.LinearRegression().fit(features, first).score(features, first)
-        adjusted = 1 - (1 - fit) * (N - 1) / (N - features.shape[1] - 1)
+        adjusted = adjusted_r2(features, first)
         assert line.reference[f"layer {name}"] == pytest.approx(adjusted, abs=1e-6)
     assert line.says.endswith("Of the layers, most is in pool, 100 %.")
     for measure in ("CKA", "RSA"):
@@ -281,9 +275,8 @@ def test_alarms_are_silent_on_a_healthy_embedding_and_loud_on_broken_ones(found)
 def test_outputs_that_are_all_equal_get_a_report():
     given = clouds(90)
     same = np.ones((90, 5))
-    report = diagnose.report(
-        same, same, same, given["labels"], start=same, factors={"first": given["z"][:, 0]}, batch=10
-    )
+    more = {"start": same, "factors": {"first": given["z"][:, 0]}}
+    report = diagnose.report(same, same, same, given["labels"], **more, batch=10)
     assert {"loss", "alignment", "spread"} <= {line.name.split(" ")[0] for line in report.alarms}
     assert report["effective rank"].value == 0 and json.loads(report.to_json())
 
@@ -297,8 +290,7 @@ def test_effective_rank_is_beside_the_most_that_so_few_points_can_have():
 # What it is given, and how it is shown.
 
 
-def test_tensors_and_files_give_the_report_of_the_arrays(tmp_path, found):
-    given = clouds()
+def test_tensors_and_files_give_the_report_of_the_arrays(tmp_path, given):
     plain = diagnose.report(**given)
     half = {name: torch.tensor(values) for name, values in given.items()}
     assert diagnose.report(**half) == plain
@@ -309,17 +301,15 @@ def test_tensors_and_files_give_the_report_of_the_arrays(tmp_path, found):
     np.save(tmp_path / "z1.npy", given["z1"])
     np.savetxt(tmp_path / "z2.csv", given["z2"], delimiter=",", header="a,b,c,d,e,f", comments="")
     np.savetxt(tmp_path / "y.csv", given["labels"])
-    both = np.stack([given["z1"], given["z2"]])
-    np.save(tmp_path / "both.npy", both)
+    both = given["z1"], given["z2"]
+    np.save(tmp_path / "both.npy", np.stack(both))
     header = ",".join([f"z{view} {k}" for view in (1, 2) for k in range(D)])
-    columns = np.hstack(list(both))
-    np.savetxt(tmp_path / "both.csv", columns, delimiter=",", header=header, comments="")
+    np.savetxt(tmp_path / "both.csv", np.hstack(both), delimiter=",", header=header, comments="")
     views = diagnose.report(given["z1"], given["z2"])
     for name in ("both.npy", "both.csv"):
         assert diagnose.report(tmp_path / name) == views
-    from_files = diagnose.report(
-        tmp_path / "z1.npy", tmp_path / "z2.csv", labels=tmp_path / "y.csv"
-    )
+    views = tmp_path / "z1.npy", tmp_path / "z2.csv"
+    from_files = diagnose.report(*views, labels=tmp_path / "y.csv")
     assert from_files["loss"].value == pytest.approx(plain["loss"].value, abs=1e-12)
     assert from_files["k-NN"].value > 0.9
     rounded = diagnose.report(half["z1"].bfloat16(), half["z2"].half())
@@ -336,13 +326,10 @@ class Trap:
 def bad(tmp_path):
     """{name: (changes of the arguments, what the message has)}."""
     z = clouds()["z1"]
-    hole = z.copy()
-    hole[3, 2] = np.nan
-    dead = z.copy()
-    dead[5] = 0
-    pickled, words, ragged, text, one = (
-        tmp_path / name for name in ("p.npy", "w.csv", "r.csv", "t.npz", "one.npz")
-    )
+    hole, dead = z.copy(), z.copy()
+    hole[3, 2], dead[5] = np.nan, 0
+    names = "p.npy", "w.csv", "r.csv", "t.npz", "one.npz"
+    pickled, words, ragged, text, one = (tmp_path / name for name in names)
     np.save(pickled, np.array([Trap()], dtype=object), allow_pickle=True)
     words.write_text("1,2\n3,four\n")
     ragged.write_text("1,2\n3\n")
@@ -375,24 +362,24 @@ def bad(tmp_path):
     }
 
 
-def test_bad_input_is_a_sentence_that_names_it(tmp_path):
-    given = {name: clouds()[name] for name in ("z1", "z2", "z", "labels")}
+def test_bad_input_is_a_sentence_that_names_it(tmp_path, given):
+    some = {name: given[name] for name in ("z1", "z2", "z", "labels")}
     for name, (changes, message) in bad(tmp_path).items():
         with pytest.raises(ValueError) as caught:
-            diagnose.report(**(given | changes))
+            diagnose.report(**(some | changes))
         assert re.search(message, str(caught.value)), (name, str(caught.value))
         assert "not allowed" in str(caught.value), name
 
 
-def test_a_file_that_is_too_large_is_refused_before_it_is_read(tmp_path, monkeypatch):
+def test_a_file_that_is_too_large_is_refused_before_it_is_read(tmp_path, monkeypatch, given):
     path = tmp_path / "z1.npy"
-    np.save(path, clouds()["z1"])
+    np.save(path, given["z1"])
     monkeypatch.setattr("clbook.diagnose.arrays.LARGEST", 100)
     with pytest.raises(ValueError, match="z1 = .* take fewer rows"):
-        diagnose.report(path, clouds()["z2"])
+        diagnose.report(path, given["z2"])
 
 
-def test_a_report_is_shown_as_text_table_json_and_html(found, tmp_path):
+def test_a_report_is_shown_as_text_table_json_and_html(found, given, tmp_path):
     text = repr(found)
     assert found.summary in text and "alignment" in text
     assert len(found.table.rows) == len(found.lines) > 15
@@ -401,16 +388,15 @@ def test_a_report_is_shown_as_text_table_json_and_html(found, tmp_path):
     page = found.to_html(tmp_path / "report.html")
     assert (tmp_path / "report.html").read_text(encoding="utf-8") == page
     assert "<script" not in page and "http" not in page and "R2 of first" in page
-    hostile = diagnose.report(
-        clouds()["z1"], clouds()["z2"], factors={"<script>": clouds()["z"][:, 0]}
-    )
+    factors = {"<script>": given["z"][:, 0]}
+    hostile = diagnose.report(given["z1"], given["z2"], factors=factors)
     assert "<script" not in hostile.to_html() + hostile._repr_html_()
     with pytest.raises(KeyError, match="the report has"):
         found["nothing"]
 
 
 def test_every_line_has_a_reference_a_sentence_and_a_page_of_the_book(found):
-    root = __import__("pathlib").Path(__file__).parent.parent / "book"
+    root = pathlib.Path(__file__).parent.parent / "book"
     for line in found.lines:
         assert line.reference and line.says.endswith(".")
         assert (root / f"{line.page}.ipynb").exists()
@@ -419,13 +405,15 @@ def test_every_line_has_a_reference_a_sentence_and_a_page_of_the_book(found):
 
 def test_a_shell_writes_one_page(tmp_path):
     np.savez(tmp_path / "e.npz", **clouds())
-    command = [sys.executable, "-m", "clbook.diagnose", "e.npz", "--tau", ".1", "--html", "r.html"]
-    ran = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert ran.returncode == 0, ran.stderr
-    assert "no alarm" in ran.stdout and (tmp_path / "r.html").stat().st_size > 2000
-    command[3] = "none.npz"
-    ran = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert ran.returncode == 2 and "file that exists" in ran.stderr
+
+    def ran(file):
+        command = [sys.executable, "-m", "clbook.diagnose", file, "--tau", ".1", "--html", "r.html"]
+        return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+
+    well, lost = ran("e.npz"), ran("none.npz")
+    assert well.returncode == 0, well.stderr
+    assert "no alarm" in well.stdout and (tmp_path / "r.html").stat().st_size > 2000
+    assert lost.returncode == 2 and "file that exists" in lost.stderr
 
 
 # The trace kernel.
@@ -436,13 +424,11 @@ def models():
     x = torch.randn(9, 1, 8, 8, generator=g, dtype=torch.float64)
     flat = torch.randn(9, 5, generator=g, dtype=torch.float64)
     sequence = torch.randn(9, 4, 5, generator=g, dtype=torch.float64)
-    normed = nn.Sequential(
-        nn.Linear(5, 8), nn.BatchNorm1d(8), nn.ReLU(), nn.Dropout(), nn.Linear(8, 3)
-    )
+    layers = nn.Linear(5, 8), nn.BatchNorm1d(8), nn.ReLU(), nn.Dropout(), nn.Linear(8, 3)
     return {
         "mlp": (MLP((5, 12, 7), "relu", g), flat),
         "cnn": (CNN((1, 8, 8), 5, generator=g), x),
-        "batch norm in training mode": (normed, flat),
+        "batch norm in training mode": (nn.Sequential(*layers), flat),
         "gru": (Last(nn.GRU(5, 6, batch_first=True)), sequence),
     }
 
@@ -477,14 +463,10 @@ def test_trace_kernel_is_the_trace_of_the_empirical_one(name, pieces):
 
 def test_trace_kernel_refuses_what_it_cannot_do():
     model, x = models()["mlp"]
-    for changes, message in (
-        ({"model": 3}, "model = 3"),
-        ({"x": x.float()[:, :2]}, "x = "),
-        ({"outputs": 0}, "outputs = 0"),
-        ({"samples": 1}, "samples = 1"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            diagnose.trace_kernel(**({"model": model, "x": x.float()} | changes))
+    for name, value in {"model": 3, "x": x.float()[:, :2], "outputs": 0, "samples": 1}.items():
+        said = "" if name == "x" else value
+        with pytest.raises(ValueError, match=f"{name} = {said}"):
+            diagnose.trace_kernel(**({"model": model, "x": x.float()} | {name: value}))
 
 
 def test_kernel_lines_come_with_a_model():
@@ -553,8 +535,7 @@ def test_collect_fills_the_arrays_and_leaves_everything_as_it_was():
     again = diagnose.collect(encoder, x, noisy, projector, batch=16, labels=y)
     unlabelled = diagnose.collect(encoder, x, noisy, projector, batch=16)
     assert np.allclose(again["z1"], unlabelled["z1"], atol=1e-6)
-    used = diagnose.collect(encoder, x, noisy, projector, use="projector")["z"]
-    assert used.shape == (50, 3)
+    assert diagnose.collect(encoder, x, noisy, projector, use="projector")["z"].shape == (50, 3)
     assert diagnose.report(**again, tau=0.2).looked == 50
 
 
@@ -619,11 +600,9 @@ def test_a_module_that_changes_the_batch_is_refused():
         ({"data": 3}, "data = 3"),
         ({"use": "both"}, "use = 'both'"),
     ):
-        arguments = {"encoder": nn.Linear(3, 3), "data": x, "views": noisy} | changes
-        if "projector" in changes:
-            arguments["encoder"] = nn.Linear(3, 3)
+        given = {"encoder": nn.Linear(3, 3), "data": x, "views": noisy}
         with pytest.raises(ValueError, match=message):
-            diagnose.collect(**arguments)
+            diagnose.collect(**(given | changes))
 
 
 def test_inputs_that_are_too_many_are_not_kept(monkeypatch):
