@@ -33,43 +33,37 @@ def decode(text, origin):
     return out
 
 
+COORDINATES = st.floats(-2000, 2000)
+
+
 @settings(max_examples=60, deadline=None)
-@given(
-    hnp.arrays(float, st.tuples(st.integers(1, 30), st.just(2)), elements=st.floats(-2000, 2000))
-)
+@given(hnp.arrays(float, st.tuples(st.integers(1, 30), st.just(2)), elements=COORDINATES))
 def test_a_polyline_survives_to_half_a_unit(points):
     whole = vector.quantise(points)
-    text = vector.encode(
-        whole, np.array([Path.MOVETO] + [Path.LINETO] * (len(whole) - 1)), whole[0]
-    )
+    codes = np.array([Path.MOVETO] + [Path.LINETO] * (len(whole) - 1))
+    text = vector.encode(whole, codes, whole[0])
     assert np.abs(np.array(decode(text, tuple(whole[0]))) - points).max() <= 0.5
 
 
 def test_a_line_that_grows_is_the_old_text_and_a_suffix():
     points = vector.quantise(np.random.default_rng(0).normal(0, 300, (20, 2)))
     codes = np.array([Path.MOVETO] + [Path.LINETO] * 19)
-    assert vector.encode(points, codes, points[0]).startswith(
-        vector.encode(points[:9], codes[:9], points[0])
-    )
+    whole = vector.encode(points, codes, points[0])
+    assert whole.startswith(vector.encode(points[:9], codes[:9], points[0]))
 
 
-@pytest.mark.parametrize(
-    "path",
-    [
-        Path.unit_circle(),
-        Path.unit_rectangle(),
-        Path.wedge(10, 200),
-        Path.make_compound_path(Path.unit_rectangle(), Path.unit_circle()),
-    ],
-)
+CIRCLE, SQUARE = Path.unit_circle(), Path.unit_rectangle()
+SHAPES = [CIRCLE, SQUARE, Path.wedge(10, 200), Path.make_compound_path(SQUARE, CIRCLE)]
+
+
+@pytest.mark.parametrize("path", SHAPES)
 def test_curves_and_closed_shapes_survive(path):
     path = path.cleaned()
     whole, codes = vector.quantise(path.vertices[:-1] * 1000), path.codes[:-1]
     got = decode(vector.encode(whole, codes, (7, -3)), (7, -3))
-    assert [v for v in got if v] == [
-        tuple(v) for v, c in zip(whole.tolist(), codes, strict=True) if c != Path.CLOSEPOLY
-    ]
-    assert [v is None for v in got] == (codes == Path.CLOSEPOLY).tolist()
+    closing = codes == Path.CLOSEPOLY
+    assert [v for v in got if v] == [*map(tuple, whole[~closing].tolist())]
+    assert [v is None for v in got] == closing.tolist()
 
 
 def test_what_frames_share_is_stored_once():
@@ -105,15 +99,11 @@ def test_axes_are_laid_out_once_for_equal_surroundings():
     data.arrange(first, known)
     np.testing.assert_allclose(places(first), places(drawn), atol=1e-3)
     data.arrange(later, known)
-    assert len(known) == 1 and places(later) == places(
-        first
-    )  # another step, in limits and titles as large
+    assert len(known) == 1 and places(later) == places(first)  # limits and titles are as large
     higher, wider = (toy.draw(result, 3).fig for _ in range(2))
     higher.axes[1].set_ylim(0, 1.11)
     data.arrange(higher, known)
-    assert len(known) == 1 and places(higher) == places(
-        first
-    )  # limits whose ticks take no more room
+    assert len(known) == 1 and places(higher) == places(first)  # ticks take no more room
     wider.axes[1].set_ylim(0, 11000)
     data.arrange(wider, known)
     assert len(known) == 2 and places(wider)[1][0] > places(first)[1][0]

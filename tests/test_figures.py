@@ -20,28 +20,19 @@ from clbook.style import Picture
 
 
 def of_landscape():
-    few, random = (
-        landscape.Config(clusters=3, copies=2),
-        landscape.Config(clusters=4, copies=1, arrangement="random"),
-    )
-    one, two, warm, coarse = map(
-        landscape.run,
-        (few, random.replace(jitter=0.1), few.replace(tau=0.5), few.replace(tolerance=0.1)),
-    )
+    few = landscape.Config(clusters=3, copies=2)
+    random = landscape.Config(clusters=4, copies=1, arrangement="random", jitter=0.1)
+    asked = few, random, few.replace(tau=0.5), few.replace(tolerance=0.1)
+    one, two, warm, coarse = map(landscape.run, asked)
     both = [one, two], ["even", "random"]
     return {
+        "landscape": (one,), "threshold": (one,), "indicator": (one,),
+        "arrows": both, "spectra": both[:1], "measures": both,
+        "three_panels": ([one, warm], [one, coarse]), "two_orders": (landscape.Shuffle(12), one),
         "forgetting": (landscape.forget(landscape.MapsConfig(n=12)),),
-        "landscape": (one,),
-        "two_orders": (landscape.Shuffle(12), one),
         "quiz": (quiz.run(quiz.Config()),),
-        "three_panels": ([one, warm], [one, coarse]),
-        "threshold": (one,),
-        "indicator": (one,),
-        "arrows": both,
-        "spectra": both[:1],
-        "measures": both,
         "descending": (descent.run(descent.Config(n=12, steps=8)),),
-    }
+    }  # fmt: skip
 
 
 def checked(epses=(0.1, 1.0), taus=(0.01, 1.0), seeds=(0, 1)):
@@ -49,46 +40,26 @@ def checked(epses=(0.1, 1.0), taus=(0.01, 1.0), seeds=(0, 1)):
     eps, tau, seed = map(np.array, zip(*itertools.product(epses, taus, seeds), strict=True))
     separated = np.arange(len(eps)) != 4
     left, right = 2.0 + eps, 1.0 + np.arange(len(eps))
-    return Check(
-        eps=eps,
-        tau=tau,
-        seed=seed,
-        gamma=eps / 2,
-        theta=np.full(len(eps), 3.0),
-        sigma2=eps / 4,
-        delta=tau / 2,
-        left=left,
-        right=right,
-        ratio=left / right,
-        ratio_frozen=left / (right - tau / 2),
-        separated=separated,
-        steps=np.where(separated, 10 + 3 * np.arange(len(eps)), np.nan),
-    )
+    terms = {"gamma": eps / 2, "theta": np.full(len(eps), 3.0), "sigma2": eps / 4, "delta": tau / 2}
+    sides = {"left": left, "right": right, "ratio": left / right}
+    sides["ratio_frozen"] = left / (right - tau / 2)
+    steps = np.where(separated, 10 + 3 * np.arange(len(eps)), np.nan)
+    return Check(eps=eps, tau=tau, seed=seed, separated=separated, steps=steps, **terms, **sides)
 
 
 def of_separability():
-    config, check = (
-        separability.Config(n=12, eps=0.01, hidden=(30,), lr_over_tau=0.05, steps=60),
-        checked(),
-    )
+    config = separability.Config(n=12, eps=0.01, hidden=(30,), lr_over_tau=0.05, steps=60)
+    check = checked()
     asked = ("kernel", "alignment", "theta")
-    pair = {
-        name: separability.run(change, record=asked)
-        for name, change in config.compared(separability.PAIR).items()
-    }
+    configs = config.compared(separability.PAIR)
+    pair = {name: separability.run(each, record=asked) for name, each in configs.items()}
     result = pair["network"]
     return {
-        "trajectories": (result,),
-        "opening": (result,),
-        "views": (config,),
-        "panels": ([result, result], ["one", "two"]),
+        "trajectories": (result,), "opening": (result,), "kernel_story": (result,),
+        "race": ([result],), "panels": ([result, result], ["one", "two"]), "side_by_side": (pair,),
+        "condition": (check,), "checker": (check,), "views": (config,),
         "phase_diagram": (check, (0.1, 1.0), (0.01, 1.0)),
-        "condition": (check,),
-        "checker": (check,),
-        "race": ([result],),
-        "kernel_story": (result,),
-        "side_by_side": (pair,),
-    }
+    }  # fmt: skip
 
 
 CHAPTERS = {
@@ -104,21 +75,16 @@ def arguments(chapter):
 
 def figures(module):
     """The names of a module's functions that give a Picture."""
-    return [
-        name
-        for name, f in vars(module).items()
-        if inspect.isfunction(f)
-        and f.__module__ == module.__name__
-        and f.__annotations__.get("return") in (Picture, "Picture")
-    ]
+    own = inspect.getmembers(module, inspect.isfunction)
+    own = [(name, f) for name, f in own if f.__module__ == module.__name__]
+    return [name for name, f in own if f.__annotations__.get("return") in (Picture, "Picture")]
 
 
 def drawn(chapter, name):
     """The figure, at its first and its last frame where it has frames."""
     draw = getattr(CHAPTERS[chapter][0], name)
-    frames = (
-        ({"frame": 0}, {"frame": -1}) if "frame" in inspect.signature(draw).parameters else ({},)
-    )
+    has_frames = "frame" in inspect.signature(draw).parameters
+    frames = ({"frame": 0}, {"frame": -1}) if has_frames else ({},)
     return [draw(*arguments(chapter)[name], **frame) for frame in frames]
 
 
@@ -131,9 +97,7 @@ FIGURES = [(chapter, name) for chapter, (module, _) in CHAPTERS.items() for name
 
 
 @pytest.mark.parametrize("chapter, name", FIGURES)
-def test_axes_are_labelled_and_not_empty_data_has_one_name_and_the_figure_can_be_drawn(
-    chapter, name
-):
+def test_axes_are_labelled_and_not_empty_and_data_has_one_name(chapter, name):
     for picture in drawn(chapter, name):
         assert picture.png(dpi=40).startswith(b"\x89PNG") and numbers(picture.alt)
         for ax in picture.fig.axes:
@@ -141,17 +105,12 @@ def test_axes_are_labelled_and_not_empty_data_has_one_name_and_the_figure_can_be
             if ax.get_label() == "<colorbar>":
                 assert ax.get_xlabel() or ax.get_ylabel()
                 continue
-            for axis, said in (
-                (ax.xaxis, ax.get_xlabel()),
-                (ax.yaxis, ax.get_ylabel() or ax.get_title()),
-            ):
+            words = ax.get_xlabel(), ax.get_ylabel() or ax.get_title()
+            for axis, said in zip((ax.xaxis, ax.yaxis), words):
                 ticks = [label.get_text() for label in axis.get_ticklabels() if label.get_visible()]
-                assert (
-                    said or not any(map(numbers, ticks)) or any("class" in tick for tick in ticks)
-                ), axis
-            gids = [
-                artist.get_gid() for artist in ax.get_children() if artist.get_gid() is not None
-            ]
+                of_classes = any("class" in tick for tick in ticks)
+                assert said or of_classes or not any(map(numbers, ticks)), axis
+            gids = [each.get_gid() for each in ax.get_children() if each.get_gid() is not None]
             assert len(gids) == len(set(gids)), gids
 
 
@@ -164,20 +123,10 @@ def test_alt_text_of_the_landscape_chapter_says_the_numbers_of_its_figure(tau, t
 
     plateau = loss(4096)
     count = next(k for k in range(1, 100) if loss(k) <= (1 + tolerance) * plateau)
-    picture = landscape_figures.threshold(
-        landscape.run(landscape.Config(tau=tau, tolerance=tolerance))
-    )
-    assert numbers(picture.alt) == pytest.approx(
-        [
-            tau,
-            tolerance,
-            count,
-            plateau,
-            4 * np.sin(np.pi / count) ** 2,
-            theory.threshold_slope(tolerance),
-        ],
-        rel=5e-3,
-    )
+    result = landscape.run(landscape.Config(tau=tau, tolerance=tolerance))
+    chord, slope = 4 * np.sin(np.pi / count) ** 2, theory.threshold_slope(tolerance)
+    said = [tau, tolerance, count, plateau, chord, slope]
+    assert numbers(landscape_figures.threshold(result).alt) == pytest.approx(said, rel=5e-3)
 
 
 @pytest.mark.parametrize("frame", [0, -1])
@@ -186,9 +135,9 @@ def test_alt_text_of_the_separability_chapter_says_the_numbers_of_its_figure(fra
     shown, config = result.z[frame], result.config
     assert result.separable_at > 0
     known = [result.separable_at] if frame else []  # at the start nobody knows when it will be
-    assert numbers(separability_figures.trajectories(result, frame).alt) == pytest.approx(
-        [config.n, config.eps, config.tau, *known, result.steps[frame], np.ptp(shown)], rel=5e-3
-    )
+    said = [config.n, config.eps, config.tau, *known, result.steps[frame], np.ptp(shown)]
+    alt = separability_figures.trajectories(result, frame).alt
+    assert numbers(alt) == pytest.approx(said, rel=5e-3)
 
 
 # What figures share.
@@ -228,43 +177,22 @@ def test_names_of_lines_stand_in_the_lines_order_apart_and_are_led_to_from_where
     ax.set(xlim=(0, 1.2), ylim=(0, 1))
     style.name_lines(ax, 12)
     said = sorted(ax.texts, key=lambda text: text.xyann[1])
-    assert [text.get_text() for text in said] == [
-        "low",
-        "middle",
-        "ends",
-        "leaves",
-        "bound",
-        "high",
-    ]
-    assert [tuple(text.xy) for text in said] == [
-        (1, 0.1),
-        (1, 0.12),
-        (0.5, 0.125),
-        (0.5, 0.25),
-        (1, 0.6),
-        (1, 0.9),
-    ]
+    names = ["low", "middle", "ends", "leaves", "bound", "high"]
+    assert [text.get_text() for text in said] == names
+    at = [(1, 0.1), (1, 0.12), (0.5, 0.125), (0.5, 0.25), (1, 0.6), (1, 0.9)]
+    assert [tuple(text.xy) for text in said] == at
     ax.set_ylim(-1, 1)  # wider axes, as of another run
     ends = {text.get_text(): text.xycoords.transform(text.xy)[1] for text in said}
     assert ends["bound"] == pytest.approx(ax.transData.transform((0, 0.6))[1])
-    assert ax.transAxes.inverted().transform(said[-1].xycoords.transform(said[-1].xy))[
-        1
-    ] == pytest.approx(0.95)
-    assert said[-1].xyann[1] == pytest.approx(0.95), "the names have followed"
-    places = (
-        np.array([text.xyann[1] for text in said]) * ax.get_window_extent().height * 72 / fig.dpi
-    )
+    high = said[-1]
+    end = ax.transAxes.inverted().transform(high.xycoords.transform(high.xy))
+    assert (end[1], high.xyann[1]) == pytest.approx((0.95, 0.95)), "the names have followed"
+    points = ax.get_window_extent().height * 72 / fig.dpi
+    places = np.array([text.xyann[1] for text in said]) * points
     assert (np.diff(places) > 12 - 1e-6).all() and places.min() >= -1e-6
     assert style.legend(ax).legend_handles[0].get_label() == "dots" == dots.get_label()
-    assert [line.get_gid() for line in ax.lines] == [
-        "low",
-        "high",
-        "middle",
-        "leaves",
-        "a run",
-        "bound",
-        None,
-    ]
+    gids = ["low", "high", "middle", "leaves", "a run", "bound", None]
+    assert [line.get_gid() for line in ax.lines] == gids
 
 
 def test_log_axis_has_plain_ticks_and_no_small_ones():

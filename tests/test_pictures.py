@@ -63,10 +63,9 @@ def test_few_colours_keep_those_of_thin_lines_beside_a_large_matrix():
     picture.png(144)  # a first drawing may set the panels elsewhere
     kind, _, inline = picture.inline().partition(",")
     assert kind == "data:image/webp;base64"
-    whole, few, in_page = (
-        np.asarray(Image.open(io.BytesIO(image)).convert("RGB")).astype(int)
-        for image in (picture.png(144), base64.b64decode(picture.small()), base64.b64decode(inline))
-    )
+    files = picture.png(144), *map(base64.b64decode, (picture.small(), inline))
+    opened = (Image.open(io.BytesIO(file)).convert("RGB") for file in files)
+    whole, few, in_page = (np.asarray(image).astype(int) for image in opened)
     assert abs(whole - few).max() < 40, "of 255 levels"
     assert (in_page == few).all() and len(inline) < len(picture.small())
 
@@ -79,12 +78,6 @@ def test_the_word_separable_stands_there_from_that_time_on():
         scores = kernel_figures.blocks(result, frame).fig.axes[2]
         words = [text.get_text() for text in scores.texts if text.get_visible()]
         assert [word for word in words if word == "separable"] == told
-
-
-def test_a_pattern_that_is_linear_in_the_place_is_said_to_be_so():
-    x = np.random.default_rng(0).normal(size=(50, 2))
-    assert kernel_figures.linear_share(x, x @ [1, -2] + 3) == pytest.approx(1)
-    assert kernel_figures.linear_share(x, (x**2).sum(1)) < 0.3
 
 
 def test_the_terms_of_the_condition_are_places_and_not_lengths():
@@ -108,6 +101,7 @@ def test_a_strip_does_not_sort_the_points_by_their_class():
 def vocabulary() -> words.Result:
     """Seven symbols in three dimensions; of two split words one has its twin nearest."""
     table = [[0, 0, 9], [1, 0, 0], [1, 0.1, 0], [3, 0, 0], [9, 0, 0], [3, 0.5, 0], [0, 4, 0]]
+    counts = {"injected": 2, "natural": 0, "random, injected": 2, "random, natural": 1}
     return words.Result(
         config=words.Config(),
         seconds=0.0,
@@ -117,12 +111,7 @@ def vocabulary() -> words.Result:
         words=["a", "b₁", "b₂", "c₁", "c₂", "d", "e"],
         counts=np.array([9, 8, 8, 7, 7, 3, 1]),
         pairs={"injected": np.array([[3, 4], [1, 2]]), "natural": np.zeros((0, 2), int)},
-        distances={
-            "injected": np.ones((1, 2)),
-            "natural": np.zeros((1, 0)),
-            "random, injected": np.ones((1, 2)),
-            "random, natural": np.ones((1, 1)),
-        },
+        distances={name: np.ones((1, count)) for name, count in counts.items()},
         table=np.array([table], float),
     )
 
