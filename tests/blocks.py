@@ -54,19 +54,14 @@ def of(page: str, made) -> Block:
     elif isinstance(made, Pulling):
         ways, settings = made.ways(), list(made.settings)
     else:
-        raise TypeError(
-            f"{page}: tests/blocks.py does not know what a {type(made).__name__} trains"
-        )
+        raise TypeError(f"{page}: blocks.py does not know what a {type(made).__name__} trains")
     return Block(page, made.name, made.kind, ways, settings)
 
 
 def names(tree: ast.AST, kind: type) -> set[str]:
     """The names that some code reads (`ast.Load`) or gives a value (`ast.Store`)."""
-    found = set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Name) and isinstance(node.ctx, kind):
-            found.add(node.id)
-    return found
+    found = [node for node in ast.walk(tree) if isinstance(node, ast.Name)]
+    return {name.id for name in found if isinstance(name.ctx, kind)}
 
 
 def given(statement: ast.stmt) -> set[str]:

@@ -53,39 +53,22 @@ EXECUTE = f"""async (code) => {{
 @contextmanager
 def jupyterlab(folder, **place):
     """The address of a JupyterLab over `folder`, which finds this checkout; `place` is added to its environment."""
-    news = (
-        folder
-        / "settings"
-        / "@jupyterlab"
-        / "apputils-extension"
-        / "notification.jupyterlab-settings"
-    )
+    extension = folder / "settings/@jupyterlab/apputils-extension"
+    news = extension / "notification.jupyterlab-settings"
     news.parent.mkdir(parents=True)
     news.write_text('{"checkForUpdates": false, "fetchNews": "false"}')
-    own = {
-        "JUPYTER_RUNTIME_DIR": "run",
-        "JUPYTER_CONFIG_DIR": "config",
-        "JUPYTERLAB_SETTINGS_DIR": "settings",
-        "JUPYTERLAB_WORKSPACES_DIR": "workspaces",
-    }
+    own = {"JUPYTER_RUNTIME_DIR": "run", "JUPYTER_CONFIG_DIR": "config"}
+    own |= {f"JUPYTERLAB_{part.upper()}_DIR": part for part in ("settings", "workspaces")}
     own = {name: str(folder / part) for name, part in own.items()}
     path = os.pathsep.join([str(HERE), str(HERE.parent), os.environ.get("PYTHONPATH", "")])
-    server = subprocess.Popen(
-        [
-            sys.executable,
-            "-m",
-            "jupyterlab",
-            "--no-browser",
-            "--allow-root",
-            "--expose-app-in-browser",
-            "--ServerApp.port=0",
-            "--IdentityProvider.token=",
-            f"--ServerApp.root_dir={folder}",
-        ],
-        env={**os.environ, "PYTHONPATH": path, **own, **place},
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
+    command = [
+        sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root",
+        "--expose-app-in-browser", "--ServerApp.port=0", "--IdentityProvider.token=",
+        f"--ServerApp.root_dir={folder}",
+    ]  # fmt: skip
+    env = {**os.environ, "PYTHONPATH": path, **own, **place}
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    server = subprocess.Popen(command, env=env, **quiet)
     try:
         for _ in range(600):
             found = list((folder / "run").glob("jpserver-*.json"))
@@ -133,9 +116,8 @@ class Lab:
                  jupyterapp.commands.execute("notebook:run-cell"); }}""",
             cell,
         )
-        self.until(
-            f"!{NOTEBOOK}.content.widgets[{cell}].node.querySelector('.jp-InputPrompt').textContent.includes('*')"
-        )
+        prompt = f"{NOTEBOOK}.content.widgets[{cell}].node.querySelector('.jp-InputPrompt')"
+        self.until(f"!{prompt}.textContent.includes('*')")
 
     def take(self, cell):
         """Take the explorer of a cell, which is the only one, and wait for its picture."""

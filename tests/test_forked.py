@@ -29,9 +29,7 @@ def executed(tmp_path, monkeypatch):
     clbook_kernels.prepare(ROOT)
 
     def executed(*cells, timeout=60):
-        notebook = nbformat.v4.new_notebook(
-            cells=[nbformat.v4.new_code_cell(cell) for cell in cells]
-        )
+        notebook = nbformat.v4.new_notebook(cells=[*map(nbformat.v4.new_code_cell, cells)])
         kernels = {"kernel_manager_class": clbook_kernels.MANAGER}
         return single_nb_execution(notebook, str(tmp_path), timeout, False, **kernels)
 

@@ -38,8 +38,8 @@ PAGES = {
 
 def test_texts_are_plain_and_stand_once():
     texts = explained(PAGES)
-    assert texts["book/glossary.html", "term-CE"] == "<p>Minus a logarithm.</p>"
-    assert texts["book/glossary.html", "term-Cross-entropy"] == "<p>Minus a logarithm.</p>"
+    for term in ("term-CE", "term-Cross-entropy"):
+        assert texts["book/glossary.html", term] == "<p>Minus a logarithm.</p>"
     theorem = texts["book/page.html", "thm-one"]
     assert "Theorem 1" in theorem and "\\[x\\]" in theorem
     assert "Proof" not in theorem and "(1)" not in theorem and "id=" not in theorem

@@ -94,17 +94,6 @@ def test_what_is_found_is_in_sight(page):
     )
 
 
-def test_what_the_book_asked_itself_is_marked_in_the_table_of_a_paper():
-    record = {"verdict": "holds", "says": "It is so."}
-    claims = [record | {"ours": ours} for ours in (False, True, "code")]
-    items = [{"id": "item", "item": "Fig. 1", "says": "Nothing.", "claims": claims}]
-    how = {"row": lambda record: "#row", "page": lambda record: "page"}
-    html = filled("paper-items", paper="LS", items=items, **how)
-    lines = [line.partition("</a>")[2] for line in html.splitlines() if "#row" in line]
-    marks = [line.partition(":")[0] for line in lines]
-    assert marks == ["", " (our question)", " (a check of our code)"]
-
-
 @pytest.mark.parametrize(
     ("typed", "shown", "told"),
     [

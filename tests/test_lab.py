@@ -22,9 +22,8 @@ def folder(tmp_path_factory):
     cells = [nbformat.v4.new_code_cell(source) for source in CELLS]
     cells.append(nbformat.v4.new_markdown_cell(LINK))
     kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
-    nbformat.write(
-        nbformat.v4.new_notebook(cells=cells, metadata={"kernelspec": kernel}), folder / "toy.ipynb"
-    )
+    notebook = nbformat.v4.new_notebook(cells=cells, metadata={"kernelspec": kernel})
+    nbformat.write(notebook, folder / "toy.ipynb")
     return folder
 
 
@@ -40,9 +39,7 @@ def lab(folder):
             lab.ask("watch()")
             yield lab
     except NoBrowser as missing:
-        pytest.skip(
-            f"{missing}: install one (Debian: apt install chromium) to try the explorer in JupyterLab"
-        )
+        pytest.skip(f"{missing}: install one (Debian: apt install chromium) to try JupyterLab")
 
 
 def test_keys_move_sliders_and_choices_and_not_the_notebook(lab):
@@ -109,15 +106,11 @@ def test_the_file_keeps_the_latest_picture_which_is_out_of_sight_while_the_panel
     assert lab.ask(f"{picture}[0].offsetParent") is None
     lab.key(0, "Home")
     lab.shows("turn a = 0.1:")
-    lab.until(
-        f"{NOTEBOOK}.model.cells.get(1).outputs.get(1).data['text/plain'].includes('a = 0.1:')"
-    )
+    text = f"{NOTEBOOK}.model.cells.get(1).outputs.get(1).data['text/plain']"
+    lab.until(f"{text}.includes('a = 0.1:')")
     lab.save()
-    saved = nbformat.read(folder / "toy.ipynb", as_version=4).cells[1].outputs
-    assert [sorted(output.data)[0] for output in saved] == [
-        "application/vnd.jupyter.widget-view+json",
-        "image/png",
-    ]
+    view, image = nbformat.read(folder / "toy.ipynb", as_version=4).cells[1].outputs
+    assert "application/vnd.jupyter.widget-view+json" in view.data and "image/png" in image.data
 
 
 def test_reset_and_the_saved_files(lab, folder):
