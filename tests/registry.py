@@ -80,6 +80,16 @@ def files():
 
 
 S, A, C = separability.Config, alignment.Config, content_style.Config
+K, M, W = kernel.Config, modadd.Config, sphere.Config
+TEXT = words.Config(corpus=FOLDER, vocabulary=15, injected=4, common=20)
+LARS = {"data": "digits", "optimizer": "lars", "compare": "pair"}
+SMALL = A(n=200, test=40, width=16, d=8, batch=20, steps=12, warmup=2)
+DEEP = C(n=24, d=4, d_c=2, layers=2, width=6, steps=4)
+P = projector.Config(n=100, n_test=100, batch=50, d=8, width=9, direct=4, steps=12)
+WILD = {"N": 16, "k": 8, "batch": 32, "epochs": 100, "decay_kind": "decoupled"}
+WILD |= {"lr": 10.0, "decay": 1.0, "init": 10.0}
+LONG, IDENTITY = {"steps": 400}, {"activation": "identity"}
+SEED, TAU, DECAY = {"seed": 2}, {"tau": 1.0}, {"decay": 0.1}
 CASES = {
     "separability": Case(
         separability.run,
@@ -90,264 +100,183 @@ CASES = {
             {"lr_over_tau": 0.1, "noise": 0.5},
         ),
         "lr_over_tau",
-        {
-            "lr_over_tau": 10.0,
-            "tau": 10.0,
-            "activation": "relu",
-            "hidden": (300, 300),
-            "steps": 400,
-        },
+        {"lr_over_tau": 10.0, "tau": 10.0, "activation": "relu", "hidden": (300, 300)} | LONG,
     ),
     "separability, two dimensions": Case(
         separability.run,
         S(n=24, d=2, steps=12, hidden=(8, 7), gradient="partial"),
-        ({"seed": 2}, {"eps": 1.0, "linger": 1.0}),
+        (SEED, {"eps": 1.0, "linger": 1.0}),
     ),
     "separability, vanilla": Case(
-        separability.run,
-        S(n=30, steps=24, network=False),
-        ({"seed": 2}, {"eps": 1.0}, {"tau": 1.0}),
+        separability.run, S(n=30, steps=24, network=False), (SEED, {"eps": 1.0}, TAU)
     ),
     "separability, donut": Case(
         separability.run,
         S(data="donut", augmentation="rotation", n=30, steps=12, hidden=(9,)),
-        ({"seed": 2}, {"lr_over_tau": 0.1}),
+        (SEED, {"lr_over_tau": 0.1}),
     ),
     "separability, digits": Case(
         separability.run,
         S(data="digits", augmentation="image", n=20, steps=8, hidden=(9,)),
-        ({"seed": 2}, {"tau": 1.0}),
+        (SEED, TAU),
     ),
     "separability, the first page": Case(
-        first.run,
-        first.Config(n=12, drawn=9, steps=8),
-        ({"seed": 2}, {"tau": 1.0}, {"eps": 0.5}),
+        first.run, first.Config(n=12, drawn=9, steps=8), (SEED, TAU, {"eps": 0.5})
     ),
     "sphere": Case(
         sphere.run,
-        sphere.Config(n=24, steps=12, width=10),
-        ({"seed": 2}, {"tau": 1.0, "lr": 0.5}, {"cap": 0.5, "noise": 0.1, "first": -3.0}),
+        W(n=24, steps=12, width=10),
+        (SEED, {"tau": 1.0, "lr": 0.5}, {"cap": 0.5, "noise": 0.1, "first": -3.0}),
         "lr",
-        {
-            "activation": "identity",
-            "depth": 8,
-            "width": 100,
-            "lr": 100.0,
-            "tau": 1e-3,
-            "start": "uniform",
-            "steps": 50,
-        },
+        IDENTITY
+        | {"depth": 8, "width": 100, "lr": 100.0, "tau": 1e-3, "start": "uniform", "steps": 50},
     ),
     "sphere, deep, three dimensions": Case(
         sphere.run,
-        sphere.Config(d=3, depth=3, n=25, steps=8, width=7, activation="relu"),
-        ({"seed": 2}, {"spread": 0.5, "gap": 2.0}),
+        W(d=3, depth=3, n=25, steps=8, width=7, activation="relu"),
+        (SEED, {"spread": 0.5, "gap": 2.0}),
     ),
-    "sphere, vanilla": Case(
-        sphere.run, sphere.Config(n=24, steps=12, network=False), ({"seed": 2}, {"tau": 1.0})
-    ),
+    "sphere, vanilla": Case(sphere.run, W(n=24, steps=12, network=False), (SEED, TAU)),
     "separability, radial features": Case(
         maps.run,
         maps.Config(n=20, steps=12, hidden=(), features="radial", loss="eq. 3"),
-        ({"seed": 2}, {"eps": 0.5, "tau": 0.01}),
+        (SEED, {"eps": 0.5, "tau": 0.01}),
     ),
     "separability, embeddings alone": Case(
-        repair.run, S(n=20, steps=12, hidden=(9,)), ({"seed": 2}, {"eps": 1.0})
+        repair.run, S(n=20, steps=12, hidden=(9,)), (SEED, {"eps": 1.0})
     ),
     "sphere, batches": Case(
-        batches.run, sphere.Config(n=210, steps=3, width=7), ({"seed": 2}, {"tau": 1.0, "lr": 0.5})
+        batches.run, W(n=210, steps=3, width=7), (SEED, {"tau": 1.0, "lr": 0.5})
     ),
-    "sphere, drift": Case(
-        drift.run, sphere.Config(n=20, steps=6, width=9), ({"seed": 2}, {"tau": 1.0})
-    ),
+    "sphere, drift": Case(drift.run, W(n=20, steps=6, width=9), (SEED, TAU)),
     "sphere, VA": Case(
         va.run,
         va.Config(n=24, steps=8, width=9, d=2, net="averaging", loss="eq. 1"),
-        ({"seed": 2}, {"tau": 1.0, "first": 0.0}),
+        (SEED, {"tau": 1.0, "first": 0.0}),
     ),
     "kernel": Case(
         kernel.run,
-        kernel.Config(n=18, steps=6, width=20),
-        ({"seed": 2}, {"tau": 1.0, "delta": 0.1, "ratio": 0.3}, {"angle": 90.0, "eps": 1.0}),
+        K(n=18, steps=6, width=20),
+        (SEED, {"tau": 1.0, "delta": 0.1, "ratio": 0.3}, {"angle": 90.0, "eps": 1.0}),
         "lr_over_tau",
-        {
-            "lr_over_tau": 1e4,
-            "activation": "identity",
-            "n": 8,
-            "steps": 300,
-            "gradient": "full",
-            "angle": 180.0,
-        },
+        IDENTITY | {"lr_over_tau": 1e4, "n": 8, "steps": 300, "gradient": "full", "angle": 180.0},
     ),
-    "kernel, vanilla": Case(
-        kernel.run,
-        kernel.Config(n=18, steps=6, width=20, flow="vanilla"),
-        ({"seed": 2}, {"tau": 1.0}),
-    ),
+    "kernel, vanilla": Case(kernel.run, K(n=18, steps=6, width=20, flow="vanilla"), (SEED, TAU)),
     "kernel, radius": Case(
         kernel.run,
-        kernel.Config(n=17, steps=6, width=21, flow="radius", gradient="full"),
-        ({"seed": 2}, {"lr_over_tau": 0.1}),
+        K(n=17, steps=6, width=21, flow="radius", gradient="full"),
+        (SEED, {"lr_over_tau": 0.1}),
     ),
     "alignment": Case(
         alignment.run,
-        A(n=200, test=40, width=16, d=8, batch=20, steps=12, warmup=2),
+        SMALL,
         ({"seed": 1, "tau": 0.1}, {"lr": 0.1, "noise": 0.1}, {"scaling": "linear", "spread": 0.5}),
         "lr",
         {"lr": 100.0, "compare": "labels", "schedule": "constant", "steps": 200},
     ),
     "alignment, points that flee": Case(
-        play.run,
-        play.Config(n=12, classes=3, steps=8),
-        ({"seed": 2}, {"tau": 1.0}, {"lr": 0.1}),
+        play.run, play.Config(n=12, classes=3, steps=8), (SEED, TAU, {"lr": 0.1})
     ),
     "alignment, LARS on digits": Case(
         alignment.run,
-        A(
-            data="digits",
-            optimizer="lars",
-            n=80,
-            test=41,
-            width=13,
-            d=6,
-            batch=25,
-            steps=5,
-            warmup=1,
-            compare="pair",
-        ),
-        ({"seed": 2}, {"lr": 0.3}),
+        A(n=80, test=41, width=13, d=6, batch=25, steps=5, warmup=1, **LARS),
+        (SEED, {"lr": 0.3}),
     ),
     "surrogate": Case(
         surrogate.run,
         surrogate.Config(classes=4, n=24, batch=16, steps=12, d=5),
-        ({"seed": 2}, {"tau": 0.5, "classes": 6}, {"replacement": True, "eta": 3.0}),
+        (SEED, {"tau": 0.5, "classes": 6}, {"replacement": True, "eta": 3.0}),
     ),
     "alignment, with a twin": Case(
         variants.run,
-        variants.Config(
-            n=200, test=40, width=16, d=8, batch=20, steps=6, warmup=2, compare="pair", twin=0.01
-        ),
+        variants.Config(**vars(SMALL)).replace(steps=6, compare="pair", twin=0.01),
         ({"seed": 1}, {"tau": 0.1}),
     ),
     "network": Case(
         weights.run_network,
         surrogate.Config(classes=4, n=12, batch=8, steps=5, d=3, eta=0.1),
-        ({"seed": 2}, {"tau": 0.5, "eta": 0.3}),
+        (SEED, {"tau": 0.5, "eta": 0.3}),
         largest=1,
     ),
     "circle": Case(
         weights.run_circle,
         surrogate.Config(classes=4, n=24, batch=16, steps=12),
-        ({"seed": 2}, {"tau": 0.5, "eta": 3.0}),
+        (SEED, {"tau": 0.5, "eta": 3.0}),
         largest=1,
     ),
     "content_style": Case(
         content_style.run,
         C(n=24, steps=8),
-        ({"seed": 2}, {"tau": 1.0, "style_sd": 0.1}, {"d_c": 0, "content_sd": 0.1}),
+        (SEED, {"tau": 1.0, "style_sd": 0.1}, {"d_c": 0, "content_sd": 0.1}),
     ),
     "content_style, deep on the sphere": Case(
         content_style.run,
         C(space="sphere", normalize=True, layers=3, mixing_layers=2, width=11, n=25, steps=5),
-        ({"seed": 2}, {"tau": 1.0, "d_c": 4}),
+        (SEED, {"tau": 1.0, "d_c": 4}),
     ),
     "emergence": Case(
         emergence.run,
         emergence.Config(data=PICTURES, n=12, steps=6, bank=3),
-        ({"seed": 2}, {"eps": 0.5, "tau": 1.0}, {"lr_over_tau": 0.5}),
+        (SEED, {"eps": 0.5, "tau": 1.0}, {"lr_over_tau": 0.5}),
         "lr_over_tau",
         {"lr_over_tau": 1e30},
     ),
     "projector": Case(
         projector.run,
-        projector.Config(n=100, n_test=100, batch=50, d=8, width=9, direct=4, steps=12),
-        ({"seed": 2}, {"tau": 0.5, "noise": 0.5}, {"tau_ratio": 2.0, "decay": 1.0}),
+        P,
+        (SEED, {"tau": 0.5, "noise": 0.5}, {"tau_ratio": 2.0, "decay": 1.0}),
         "lr",
         {"lr": 1.0, "decay": 100.0, "steps": 200, "normalize": False, "d": 64, "width": 128},
     ),
-    "content_style, Table 1": Case(
-        encoders.Deep.run,
-        C(n=24, d=4, d_c=2, layers=2, width=6, steps=4),
-        ({"seed": 2}, {"tau": 0.5}),
-    ),
+    "content_style, Table 1": Case(encoders.Deep.run, DEEP, (SEED, {"tau": 0.5})),
     "content_style, square": Case(
-        encoders.Square.run,
-        C(n=24, d=4, d_c=2, layers=3, width=6, steps=4),
-        ({"seed": 2}, {"tau": 0.5}),
+        encoders.Square.run, DEEP.replace(layers=3), (SEED, {"tau": 0.5})
     ),
     "content_style, classes": Case(
-        encoders.Classes.run,
-        C(n=24, d=5, d_c=3, layers=2, width=6, steps=4, normalize=True),
-        ({"seed": 2}, {"style_sd": 10.0}),
+        encoders.Classes.run, DEEP.replace(d=5, d_c=3, normalize=True), (SEED, {"style_sd": 10.0})
     ),
     "content_style, classifiers": Case(
-        encoders.Classifiers.run,
-        C(n=24, d=5, d_c=3, layers=2, width=6, steps=4),
-        ({"seed": 2}, {"style_sd": 10.0}),
+        encoders.Classifiers.run, DEEP.replace(d=5, d_c=3), (SEED, {"style_sd": 10.0})
     ),
     "projector, taken apart": Case(
-        encoders.Direct.run,
-        projector.Config(
-            n=100, n_test=100, batch=50, d=8, width=9, direct=4, steps=4, method="directclr"
-        ),
-        ({"seed": 2}, {"tau": 0.5}),
+        encoders.Direct.run, P.replace(steps=4, method="directclr"), (SEED, {"tau": 0.5})
     ),
     "modadd": Case(
         modadd.run,
-        modadd.Config(N=6, k=3, batch=12, epochs=4),
-        ({"seed": 2}, {"decay": 0.1, "init": 0.1}, {"misaligned": "all"}),
+        M(N=6, k=3, batch=12, epochs=4),
+        (SEED, {"decay": 0.1, "init": 0.1}, {"misaligned": "all"}),
         "lr",
-        {
-            "N": 16,
-            "k": 8,
-            "lr": 10.0,
-            "decay": 1.0,
-            "init": 10.0,
-            "decay_kind": "decoupled",
-            "batch": 32,
-            "epochs": 100,
-        },
+        WILD,
     ),
     "modadd, a batch a step": Case(
         batches_of_modadd.run,
         batches_of_modadd.Config(N=6, k=3, d=4, batch=6, steps=8),
-        ({"seed": 2}, {"decay": 0.01, "init": 0.1}),
+        (SEED, {"decay": 0.01, "init": 0.1}),
     ),
     "modadd, classifiers": Case(
         modadd.run,
-        modadd.Config(N=6, k=3, batch=12, epochs=3, classifier="all", classifier_epochs=3),
-        ({"seed": 2}, {"decay": 0.1}),
+        M(N=6, k=3, batch=12, epochs=3, classifier="all", classifier_epochs=3),
+        (SEED, DECAY),
     ),
     "shared, a table": Case(
         shared.run,
         shared.Config(N=6, k=3, batch=6, epochs=4, shared="table"),
-        ({"seed": 2}, {"decay": 0.1, "init": 0.1}),
+        (SEED, {"decay": 0.1, "init": 0.1}),
         "lr",
-        {
-            "N": 16,
-            "k": 8,
-            "lr": 10.0,
-            "decay": 1.0,
-            "init": 10.0,
-            "decay_kind": "decoupled",
-            "batch": 32,
-            "epochs": 100,
-        },
+        WILD,
     ),
     "shared, all": Case(
-        shared.run,
-        shared.Config(N=6, k=3, batch=6, epochs=4, shared="all"),
-        ({"seed": 2}, {"decay": 0.1}),
+        shared.run, shared.Config(N=6, k=3, batch=6, epochs=4, shared="all"), (SEED, DECAY)
     ),
     "modadd, one symbol a context": Case(
         training.run,
         training.Config(N=6, k=3, batch=6, epochs=4, fraction=0.5, drawn="apart"),
-        ({"seed": 2}, {"decay": 0.1}),
+        (SEED, DECAY),
     ),
     "classifiers from one vector a class": Case(
         training.classify,
-        modadd.Config(N=6, k=3, batch=12, classifier="pretrained", classifier_epochs=4),
-        ({"seed": 2}, {"decay": 0.1}),
+        M(N=6, k=3, batch=12, classifier="pretrained", classifier_epochs=4),
+        (SEED, DECAY),
     ),
     "look-up tables": Case(
         lookup.flow,
@@ -359,18 +288,16 @@ CASES = {
     "landscape, free points": Case(
         descent.run,
         descent.Config(n=12, steps=8),
-        ({"seed": 2, "places": 5}, {"tau": 1.0}, {"lr": 0.3, "shake": 0.5}),
+        ({"seed": 2, "places": 5}, TAU, {"lr": 0.3, "shake": 0.5}),
     ),
     "landscape, free points of the sphere": Case(
-        descent.run,
-        descent.Config(n=13, steps=8, dim=3, places=4),
-        ({"seed": 2}, {"tau": 1.0}),
+        descent.run, descent.Config(n=13, steps=8, dim=3, places=4), (SEED, TAU)
     ),
     "overlap": Case(
         overlap.run,
         overlap.Config(n=12, steps=12),
         (
-            {"seed": 2},
+            SEED,
             {"tau": 1.0, "width": 50.0, "lr": 0.1},
             {"start": "shuffled", "moves": "shared"},
             {"spacing": 5.0, "jitter": 0.0, "start": "sorted"},
@@ -380,41 +307,28 @@ CASES = {
         why.run,
         why.Config(groups=2, symbols=4, contexts=3, d=3, steps=12),
         (
-            {"seed": 2},
+            SEED,
             {"m": 5, "alike": 0.0, "decay": 0.0},
             {"sampled": False, "std": 0.1, "lr": 0.3},
             {"looks": "crossed", "noise": 0.5},
         ),
         "lr",
-        {"lr": 10.0, "decay": 10.0, "steps": 400},
+        {"lr": 10.0, "decay": 10.0} | LONG,
     ),
     "counts, hidden layer": Case(
         why.run,
         why.Config(groups=2, symbols=3, contexts=4, d=3, hidden=5, steps=8),
-        ({"seed": 2}, {"m": 3}),
+        (SEED, {"m": 3}),
     ),
     "words": Case(
         words.run,
-        words.Config(corpus=FOLDER, vocabulary=15, injected=4, common=20, steps=6, batch=16, d=7),
-        ({"seed": 2}, {"std": 0.1, "decay": 1e-3}, {"subsample": 0.1}),
+        TEXT.replace(steps=6, batch=16, d=7),
+        (SEED, {"std": 0.1, "decay": 1e-3}, {"subsample": 0.1}),
     ),
     "words, transformer": Case(
-        words.run,
-        words.Config(
-            corpus=FOLDER,
-            vocabulary=15,
-            injected=4,
-            common=20,
-            steps=4,
-            batch=9,
-            d=6,
-            encoder="transformer",
-        ),
-        ({"seed": 2}, {"std": 0.1}),
+        words.run, TEXT.replace(steps=4, batch=9, d=6, encoder="transformer"), (SEED, {"std": 0.1})
     ),
     "words, a fresh coin": Case(
-        coin.run,
-        words.Config(corpus=FOLDER, vocabulary=15, injected=4, common=20, steps=4, batch=16, d=7),
-        ({"seed": 2}, {"std": 0.1}),
+        coin.run, TEXT.replace(steps=4, batch=16, d=7), (SEED, {"std": 0.1})
     ),
 }
