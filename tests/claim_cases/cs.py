@@ -14,16 +14,13 @@ def maps(style, content=1.0, d_c=4):
 
 def linear(low, equal=0.1, high=0.1, free=1.0):
     """Linear runs: the style's gain at low, equal and high tau_c for each d_c, and without content."""
-    found = {(world, 0, 1.0): maps(free, free, 0) for world in WORLDS}
-    found |= {
-        (world, 0, 1.0): np.tile(np.diag(np.linspace(1, free, 8)), (5, 1, 1)) for world in WORLDS
-    }
-    return found | {
-        (world, k, tau): maps(style, d_c=k)
-        for world in WORLDS
-        for k in (1, 2, 4)
-        for tau, style in ((0.01, low), (1.0, equal), (10.0, high))
-    }
+    found = {}
+    for world in WORLDS:
+        found[world, 0, 1.0] = np.tile(np.diag(np.linspace(1, free, 8)), (5, 1, 1))
+        for k in (1, 2, 4):
+            for tau, style in ((0.01, low), (1.0, equal), (10.0, high)):
+                found[world, k, tau] = maps(style, d_c=k)
+    return found
 
 
 def ends(fixed, *keys):
@@ -41,34 +38,18 @@ def layers(*values):
     return xarray.Dataset({"style": (("seed", "layer"), np.tile(values, (3, 1)))})
 
 
-def deep(
-    content,
-    free=0.9,
-    low=0.8,
-    bare=0.7,
-    both=0.8,
-    x=0.75,
-    before=0.7,
-    inverse=(2.0, 2.0),
-    trained=(1.0, 3.0),
-):
+def deep(content, low=0.8, before=0.7):
     """Deep runs of all worlds and spreads by the style's R^2 at the output; losses with content and without."""
-    ends = {
-        "content": content,
-        "no content": free,
-        "lower tau_c": low,
-        "no norm": bare,
-        "both": both,
-    }
+    ends = {"content": content, "no content": 0.9, "lower tau_c": low, "no norm": 0.7, "both": 0.8}
     found = {}
     for width in (50, 10):
         for world in ("box", "sphere"):
             for sd in SDS:
                 for label, end in ends.items():
                     # The layer before the last keeps all there is without content.
-                    runs = layers(x, end if label == "no content" else before, end)
-                    k = int(label == "no content")
-                    losses = np.tile([[0, 0, inverse[k]], [0, 0, trained[k]]], (3, 1, 1))
+                    bare = label == "no content"
+                    runs = layers(0.75, end if bare else before, end)
+                    losses = np.tile([[0, 0, 2.0], [0, 0, 3.0 if bare else 1.0]], (3, 1, 1))
                     runs["terms"] = ("seed", "moment", "term"), losses
                     found[width, world, sd, label] = runs
     return found
@@ -84,14 +65,10 @@ def corners(variant, within, style=0.0, off=0.0):
     return xarray.Dataset(kept, coords={"variant": [variant]})
 
 
-def photos(slow, standard, two, **others):
+def photos(slow, standard, two, steep=(0.4, 0.4, 8)):
     """Records of CIFAR-10 by their rows (before, after, equal variances): the norm, without it, two temperatures."""
-    rows = {name: others.get("scaled", (0.4, 0.4, 8)) for name in OUTPUTS}
+    rows = dict.fromkeys(OUTPUTS, (0.4, 0.4, 8)) | {"norm, temperature 1/64": steep}
     rows |= {"no norm, variance 1": standard, "no norm, variance 1, two temperatures": two}
-    rows |= {
-        "norm": others.get("norm", (0.4, 0.4, 8)),
-        "norm, temperature 1/64": others.get("steep", (0.4, 0.4, 8)),
-    }
 
     def made(rows):
         found = xarray.Dataset(coords={"variant": [*rows]})
@@ -106,14 +83,6 @@ def photos(slow, standard, two, **others):
     return {"norms": made(rows), "slow": made(dict.fromkeys(SLOW, slow))}
 
 
-def trained(styles, content=1.0):
-    """Linear runs in the box and on the sphere: level without content, with it the gains of {d_c: style}."""
-    found = {("box, p = 2", 0, 1.0): maps(1.0), ("spread", "sphere", 0, 0.3): maps(1.0)}
-    for k, style in styles.items():
-        found["box, p = 2", k, 1.0] = maps(style, content, k)
-    return found | {("spread", "sphere", 4, 0.3): maps(0.1)}
-
-
 def read(h=0.9, r=0.8):
     """Eight runs of DirectCLR."""
     readout = np.array([h, r, 0.5])[:, None, None] * np.ones((1, 1, 8))
@@ -121,11 +90,6 @@ def read(h=0.9, r=0.8):
         {"readout": (("place", "variant", "seed"), readout)},
         coords={"place": ["h", "r", "z"], "variant": ["directclr"]},
     )
-
-
-def values(rank, condition=10.0):
-    """(5, 8) singular values, of which so many are not zero."""
-    return np.tile(np.where(np.arange(8) < rank, np.geomspace(1, 1 / condition, 8), 0), (5, 1))
 
 
 def dial(least, twice=0.01):

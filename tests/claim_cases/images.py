@@ -17,5 +17,5 @@ CASES = {
     "img-simclr-uncovers": {
         "seen here": cifar(knn=0.5, **FLAT),
         "not seen here": cifar(knn=0.3, **FLAT),
-    },
+    }
 }

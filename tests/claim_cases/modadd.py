@@ -11,5 +11,5 @@ CASES = {
         "holds": {"lemma": (LOW / 1e3, LOW / 1e3)},
         "misprinted": {"lemma": (HIGH, LOW / 1e3)},
         "undecided": {"lemma": (HIGH, HIGH)},
-    },
+    }
 }

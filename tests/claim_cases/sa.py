@@ -138,14 +138,8 @@ CASES = {
         "seen here": {"plateau": ended()},
         "not seen here": {"plateau": ended(weights=45.0)},
     },
-    "sa-scl-zero": {
-        "seen here": digits(),
-        "not seen here": digits(cka=(1, 0.9, 0.8, 0.5)),
-    },
-    "sa-probe-lars": {
-        "seen here": digits(),
-        "not seen here": digits(read=(0.9, 0.8, 0.7, 0)),
-    },
+    "sa-scl-zero": {"seen here": digits(), "not seen here": digits(cka=(1, 0.9, 0.8, 0.5))},
+    "sa-probe-lars": {"seen here": digits(), "not seen here": digits(read=(0.9, 0.8, 0.7, 0))},
     "sa-subsets": {
         "seen here": {"subsets": subsets(RISING)},
         "not seen here": {"subsets": subsets(FALLING)},

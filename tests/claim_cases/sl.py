@@ -10,15 +10,7 @@ from clbook.papers.sl.recipes import RANDOM
 AT = np.array([0, 500, 1000, 10_000])
 
 
-def runs(
-    ratio=0.4,
-    pretrained=0.5,
-    random=0.5,
-    different=3.0,
-    kept=1.0,
-    loss=1.5,
-    middle=1.0,
-):
+def runs(ratio=0.4, pretrained=0.5, random=0.5, different=3.0, kept=1.0, loss=1.5, middle=1.0):
     """Five equal runs with these numbers at the end; the classifiers have them from epoch 500 on."""
     starts = ("pretrained", pretrained), ("random", random), ("permuted", random)
     accuracy = {name: np.array([0.1, *[value] * 3]) for name, value in starts}

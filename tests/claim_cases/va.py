@@ -47,5 +47,5 @@ def life(angles=EVEN, loss=0.0, later=0.0, spread=0.0):
 
 
 CASES = {
-    "va-stationary": {"seen here": life(CLUSTERED), "not seen here": life(CLUSTERED, later=1.0)},
+    "va-stationary": {"seen here": life(CLUSTERED), "not seen here": life(CLUSTERED, later=1.0)}
 }
