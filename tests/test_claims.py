@@ -15,7 +15,7 @@ from controls import controlled, judged, listed, real
 
 from clbook.papers import __main__ as command_line
 from clbook.papers import judging
-from clbook.papers.judging import Claim, Every, Finding, Measures, Paper, judge, needs
+from clbook.papers.judging import Claim, Every, Finding, Measures, Paper, judge
 
 ROOT = pathlib.Path(__file__).parent.parent
 PAPERS = {name: judging.paper(name) for name in judging.NAMES}
@@ -194,15 +194,6 @@ def test_changed_evidence_gives_a_claim_the_other_verdicts(name):
     assert not faults, "\n".join(faults)
 
 
-@pytest.mark.parametrize("name", judging.NAMES)
-def test_a_measure_takes_evidence_that_there_is(name):
-    evidence = importlib.import_module(f"clbook.papers.{name.lower()}.evidence")
-    for id, measure in PAPERS[name].measures.items():
-        assert needs(measure), id
-        for needed in needs(measure):
-            assert callable(getattr(evidence, needed, None)), (id, needed)
-
-
 @pytest.mark.parametrize(("name", "id"), CLAIMS)
 def test_a_claim_is_whole(name, id):
     claim = PAPERS[name].claims[id]
@@ -241,17 +232,6 @@ def test_nine_tenths_of_the_items_of_a_paper_are_tested(name):
     items = PAPERS[name].items
     share = np.mean([(name, item["item"]) in tested for item in items])
     assert share >= 0.9, f"{share:.3f} of {len(items)}"
-
-
-def test_claims_with_one_sentence_have_settings_that_tell_them_apart():
-    """The setting is all that says why one sentence has two verdicts, so it can be read alone."""
-    said = {}
-    for name, id in CLAIMS:
-        claim = PAPERS[name].claims[id]
-        said.setdefault(claim.says.lower(), []).append(claim.here)
-        assert not re.match("the same|the runs|as (above|at|for|before)", claim.here), id
-    for sentence, settings in said.items():
-        assert len(set(settings)) == len(settings), sentence
 
 
 def test_what_holds_under_a_condition_says_it():

@@ -30,22 +30,10 @@ def curves(results):
     }
 
 
-def recipe(configs=TOY, **more):
-    axes = {"steps": "step", "z": "run step"}
-
+def recipe(configs=TOY):
+    more = {"axes": {"steps": "step", "z": "run step"}, "dims": ("variant",)}
     names = {"variant": ["slow", "fast", "falling"][: len(configs)]}
-    return Recipe(
-        "numbers that grow",
-        run,
-        configs,
-        curves,
-        ("z",),
-        start=0.0,
-        axes=axes,
-        named=names,
-        dims=("variant",),
-        **more,
-    )
+    return Recipe("numbers that grow", run, configs, curves, ("z",), start=0.0, named=names, **more)
 
 
 def test_two_recipes_of_one_name_are_refused(monkeypatch):
@@ -70,10 +58,8 @@ def test_a_record_has_its_arrays_and_says_how_it_was_made(toy):
     kept = records.load("toy")
     assert all(np.array_equal(kept[name], made[name]) for name in ("step", "z", "recorded_end"))
     assert kept.recorded_end.values == pytest.approx([1.01**200, 1.02**200, 0.99**200], rel=1e-5)
-    assert (
-        records.made(kept)["command"] == "python -m clbook.results.records toy"
-        and records.made(kept)["device"] == "cpu"
-    )
+    said = records.made(kept)
+    assert said["command"] == "python -m clbook.results.records toy" and said["device"] == "cpu"
     assert kept.config[1] == "Config(growth=1.02, steps=200)"
     assert "numbers that grow" in records.summary(kept) and "commit" in records.made(kept)
     assert not list(records.FOLDER.glob("*.part"))

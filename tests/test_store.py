@@ -1,6 +1,7 @@
 """The store never serves the numbers of other code or data, and never costs a result."""
 
 import dataclasses
+import functools
 import importlib.metadata
 import importlib.util
 import json
@@ -109,10 +110,7 @@ def lab(folder, number):
     write(folder, frame=EXPERIMENT)
     for name, (text, value) in USES.items():
         write(folder, **{f"lab__{name}": text.format(number)})
-        write(
-            folder,
-            **{
-                f"exp_{name}": f"""
+        experiment = f"""
             from frame import Config, outcome
             from lab import {name} as used
 
@@ -122,8 +120,7 @@ def lab(folder, number):
             def run(config, *, progress=None, device=None):
                 return outcome(config, {value})
         """
-            },
-        )
+        write(folder, **{f"exp_{name}": experiment})
 
 
 RUN_ALL = """
@@ -222,16 +219,12 @@ def test_code_that_is_edited_between_import_and_sweep_is_not_stored(tmp_path, ca
     """The process runs what it has imported; the next one runs what stands there now, and nothing else is found."""
     own(tmp_path, 1)
     found, told = python(
-        tmp_path,
-        EDITED + "\n    edit(77)\n    print(json.dumps(values(configs)))",
+        tmp_path, EDITED + "\n    edit(77)\n    print(json.dumps(values(configs)))"
     )
     assert found == [1.0, 2.0], "what `run` gives in this process"
     assert len(told) == 1 and "exp.py was edited" in told[0] and not stored(cache)
-    after = (
-        EDITED
-        + "\n    print(json.dumps([values(configs)[0], [exp.run(c).value for c in configs]]))"
-    )
-    assert python(tmp_path, after) == [[77.0, 154.0]] * 2
+    after = "\n    print(json.dumps([values(configs)[0], [exp.run(c).value for c in configs]]))"
+    assert python(tmp_path, EDITED + after) == [[77.0, 154.0]] * 2
 
 
 def test_code_that_is_edited_and_reloaded_is_neither_stored_nor_served_stale(tmp_path, cache):
@@ -249,11 +242,8 @@ def test_code_that_is_edited_and_reloaded_is_neither_stored_nor_served_stale(tmp
     print(json.dumps([first, second, third]))""",
     )
     assert found == [[1.0, 2.0], [55.0, 110.0, 165.0], [220.0]] and len(stored(cache)) == 2
-    after = (
-        EDITED
-        + "\n    print(json.dumps(values([frame.Config(a=float(a)) for a in range(1, 5)])[0]))"
-    )
-    assert python(tmp_path, after) == [1.0, 2.0, 3.0, 4.0]
+    after = "\n    print(json.dumps(values([frame.Config(a=float(a)) for a in range(1, 5)])[0]))"
+    assert python(tmp_path, EDITED + after) == [1.0, 2.0, 3.0, 4.0]
 
 
 def test_a_module_of_an_older_date_that_was_moved_into_place_counts_as_edited(tmp_path):
@@ -272,13 +262,8 @@ def test_the_fingerprint_covers_losses_and_not_figures():
     from clbook.experiments.separability import Config, run
 
     modules = set(fingerprint.sources(run, Config))
-    assert {
-        "clbook",
-        "clbook.losses",
-        "clbook.models",
-        "clbook.data",
-        "clbook.training.settings",
-    } <= modules
+    parts = {"losses", "models", "data", "training.settings"}
+    assert {"clbook", *(f"clbook.{part}" for part in parts)} <= modules
     assert not any(name.endswith((".figures", ".style")) for name in modules)
     assert not any(name.startswith(("clbook.explore", "clbook.papers")) for name in modules)
     assert not any(name.partition(".")[0] in ("torch", "numpy", "dataclasses") for name in modules)
@@ -342,19 +327,15 @@ def test_a_result_follows_the_content_of_the_data_files_it_read(tmp_path):
         assert sweep(total, [config], n_jobs=1) == [sum(map(float, text.split()))]
 
 
-def test_shaken_runs_are_kept_apart(monkeypatch):
-    plain = store.path_of(toy.run, toy.Config())
-    monkeypatch.setenv("CLBOOK_SHAKE", "1e-6")
-    assert store.path_of(toy.run, toy.Config()) != plain
-
-
-def test_runs_of_another_default_dtype_are_kept_apart():
+def test_shaken_runs_and_those_of_another_default_dtype_are_kept_apart(monkeypatch):
     plain = store.path_of(toy.run, toy.Config())
     torch.set_default_dtype(torch.float64)
     try:
         assert store.path_of(toy.run, toy.Config()) != plain
     finally:
         torch.set_default_dtype(torch.float32)
+    monkeypatch.setenv("CLBOOK_SHAKE", "1e-6")
+    assert store.path_of(toy.run, toy.Config()) != plain
 
 
 @pytest.mark.parametrize("package", ["torch", "numpy", "kornia", "scipy", "scikit-learn", "pillow"])
@@ -422,15 +403,7 @@ def of_a_class_that_is_gone(path):
 
 @pytest.mark.parametrize(
     "spoil",
-    [
-        damaged,
-        empty,
-        garbage,
-        foreign,
-        of_another_config,
-        of_another_kind,
-        of_a_class_that_is_gone,
-    ],
+    [damaged, empty, garbage, foreign, of_another_config, of_another_kind, of_a_class_that_is_gone],
 )
 def test_a_file_that_is_no_result_counts_as_missing_and_is_named(cache, spoil):
     first, second = sweep(toy.run, [toy.Config(), toy.Config(a=3.0)], n_jobs=1)
@@ -453,9 +426,8 @@ def test_results_that_cannot_be_stored_are_returned_with_one_warning(cache, n_jo
         results = sweep(toy.run, configs, n_jobs=n_jobs)
     assert [r.config for r in results] == configs
     assert [w for w in told if "3 of 3 results are not stored: " in str(w.message)]
-    with pytest.warns(
-        UserWarning, match="the result is not stored: .*NotADirectoryError|FileExists"
-    ):
+    says = "the result is not stored: .*NotADirectoryError|FileExists"
+    with pytest.warns(UserWarning, match=says):
         assert cached(toy.run, toy.Config()).config == toy.Config()
 
 
@@ -521,14 +493,13 @@ def measured(config, *, progress=None, device=None, record=()):
     return Wide(config, 0.0, "cpu", False, **dict.fromkeys(record, 1.0))
 
 
-@pytest.mark.parametrize(
-    "ask",
-    [
-        lambda **k: sweep(measured, [toy.Config()], **k)[0],
-        lambda **k: cached(measured, toy.Config(), **k),
-    ],
-)
-def test_a_stored_result_serves_who_asks_for_less_and_is_widened_for_who_asks_for_more(cache, ask):
+def swept(run, config, **k):
+    return sweep(run, [config], **k)[0]
+
+
+@pytest.mark.parametrize("way", [swept, cached])
+def test_a_stored_result_serves_who_asks_for_less_and_is_widened_for_who_asks_for_more(cache, way):
+    ask = functools.partial(way, measured, toy.Config())
     CALLS.clear()
     assert ask(record=("loss",)).recorded == {"loss"}
     assert ask().recorded == {"loss"} and len(CALLS) == 1

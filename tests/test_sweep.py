@@ -22,17 +22,7 @@ from dask.distributed import Client, LocalCluster
 
 from clbook.experiments import alignment
 from clbook.results import sweep as sweeping
-from clbook.results.sweep import (
-    Board,
-    attempt,
-    bar,
-    moving,
-    often,
-    parallel,
-    sweep,
-    tasks,
-    worked,
-)
+from clbook.results.sweep import Board, attempt, bar, moving, often, parallel, sweep, tasks, worked
 from clbook.training import loop
 
 
@@ -50,17 +40,18 @@ def stored(cache):
     return sorted(cache.rglob("*.pkl"))
 
 
-def test_results_come_in_the_order_of_the_configs_and_duplicates_run_once(cache):
-    configs = [toy.Config(a=a) for a in (3.0, 1.0, 2.0, 1.0)]
+def toys(*values, **others):
+    """Settings with these values of a."""
+    return [toy.Config(a=float(a), **others) for a in values]
+
+
+def test_results_come_in_the_order_of_the_configs_and_each_runs_once(cache):
+    configs = toys(3, 1, 2, 1)
     results = sweep(toy.run, configs, n_jobs=1)
     assert [r.config.a for r in results] == [3.0, 1.0, 2.0, 1.0] and len(stored(cache)) == 3
-
-
-def test_the_second_time_nothing_runs():
-    (first,), (again,) = sweep(toy.run, [toy.Config()]), sweep(toy.run, [toy.Config()])
-    assert (
-        again.seconds == first.seconds
-    )  # the stored run, not a new one: no two take the same time
+    again = sweep(toy.run, configs)  # the stored runs: no two new ones take the same time
+    assert [r.seconds for r in again] == [r.seconds for r in results]
+    assert sweep(toy.run, []) == []
 
 
 def halted(config, *, progress=None, device=None):
@@ -82,7 +73,7 @@ def test_a_function_that_is_no_run_fails_as_it_does_alone_and_names_its_settings
 
 
 def test_processes_give_the_same_results_as_one():
-    configs = [toy.Config(a=a) for a in (1.0, 2.0, 3.0)]
+    configs = toys(1, 2, 3)
     parallel = sweep(toy.run, configs, n_jobs=2)
     for config, result in zip(configs, parallel):
         assert (result.z == toy.run(config).z).all()
@@ -95,13 +86,9 @@ def test_progress_sees_partial_results_and_false_ends_the_sweep(cache):
         calls.append((fraction, sum(r is not None for r in results)))
         return len(calls) < 2
 
-    results = sweep(
-        toy.run, [toy.Config(a=a) for a in (1.0, 2.0, 3.0, 4.0)], progress=progress, n_jobs=1
-    )
-    assert calls == [(0.25, 1), (0.5, 2)]
-    assert [r is not None for r in results] == [True, True, False, False] and len(
-        stored(cache)
-    ) == 2
+    results = sweep(toy.run, toys(1, 2, 3, 4), progress=progress, n_jobs=1)
+    assert calls == [(0.25, 1), (0.5, 2)] and len(stored(cache)) == 2
+    assert [r is not None for r in results] == [True, True, False, False]
 
 
 def fails_at_three(config):
@@ -111,7 +98,7 @@ def fails_at_three(config):
 
 
 def test_a_crash_keeps_what_had_finished(cache):
-    configs = [toy.Config(a=a) for a in (1.0, 2.0, 3.0, 4.0)]
+    configs = toys(1, 2, 3, 4)
     with pytest.raises(RuntimeError, match="crash"):
         sweep(fails_at_three, configs, n_jobs=1)
     assert len(stored(cache)) == 3
@@ -145,7 +132,7 @@ def test_a_killed_sweep_keeps_finished_runs_and_no_half_written_file_is_taken_fo
     assert code == -signal.SIGKILL and len(stored(cache)) == 3
     (part,) = cache.rglob("*.part")
     assert part.stat().st_size == 100
-    configs = [toy.Config(a=float(a)) for a in range(1, 7)]
+    configs = toys(*range(1, 7))
     results = sweep(toy.run, configs, n_jobs=1)
     assert [r.config for r in results] == configs and len(stored(cache)) == 6
     assert all(joblib.load(path)[0] in configs for path in stored(cache))
@@ -168,9 +155,8 @@ def test_a_run_without_a_name_is_swept_and_not_stored(cache):
     "configs, given", [(toy.Config(), r"Config\(\)"), (toy.Config, ".*Config'>"), (None, "None")]
 )
 def test_configs_that_are_no_list_are_refused_in_words(configs, given):
-    with pytest.raises(
-        ValueError, match=rf"^configs = {given} is not allowed: it must be a list of settings"
-    ):
+    says = rf"^configs = {given} is not allowed: it must be a list of settings"
+    with pytest.raises(ValueError, match=says):
         sweep(toy.run, configs)
 
 
@@ -186,9 +172,8 @@ def test_processes_are_used_without_asking(monkeypatch):
     """joblib's own default is one process (None in its active backend); a book would then be built on one core."""
     if os.cpu_count() < 2:
         pytest.skip("one core has nothing to run in parallel")
-    monkeypatch.delenv(
-        "LOKY_MAX_CPU_COUNT", raising=False
-    )  # a build's, or these tests', part of the cores
+    # A build's, or these tests', part of the cores.
+    monkeypatch.delenv("LOKY_MAX_CPU_COUNT", raising=False)
     assert os.getpid() not in parallel(os.getpid, [()] * 4)
 
 
@@ -208,16 +193,14 @@ def test_a_sweep_starts_processes_only_for_what_has_not_ended_here(cache, monkey
     monkeypatch.delenv("LOKY_MAX_CPU_COUNT", raising=False)
     monkeypatch.setattr(sweeping, "PATIENCE", patience)
     told = []
-    configs = [toy.Config(a=float(a)) for a in range(1, 6)]
+    configs = toys(*range(1, 6))
     results = sweep(somewhere, configs, progress=lambda share, found: told.append(share))
     assert told == pytest.approx([0.2, 0.4, 0.6, 0.8, 1.0])
     assert [r.config for r in results] == configs and len(stored(cache)) == 5
     assert not any(r.stopped for r in results)
     here = [r.device == str(os.getpid()) for r in results]
     assert here == [patience > 0] * 5
-    assert not [
-        path for path in pathlib.Path(tempfile.gettempdir()).glob(f"clbook-*{os.getpid()}*")
-    ]
+    assert not list(pathlib.Path(tempfile.gettempdir()).glob(f"clbook-*{os.getpid()}*"))
 
 
 def test_runs_of_a_program_that_end_before_their_time_is_over_are_kept(monkeypatch):
@@ -250,7 +233,7 @@ def test_a_process_that_has_worked_before_knows_the_shake(monkeypatch):
 
 
 def test_there_are_no_more_processes_than_runs():
-    found = sweep(pid, [toy.Config(a=a) for a in (1.0, 2.0)], n_jobs=20)
+    found = sweep(pid, toys(1, 2), n_jobs=20)
     assert os.getpid() not in found
     executor = joblib.externals.loky.reusable_executor._executor
     assert executor is None or executor._max_workers <= 2
@@ -276,10 +259,7 @@ def test_runs_of_a_program_are_shared_out(monkeypatch, beside, jobs, sizes):
     longer = [config.replace(steps=20) for config in GROUP[:2]]
     for task in tasks(toy_program.run, GROUP + longer, 1):
         assert len({config.steps for config in task}) == 1, "another program"
-    assert tasks(toy.run, [toy.Config(), toy.Config(a=2.0)], jobs) == [
-        [toy.Config()],
-        [toy.Config(a=2.0)],
-    ]
+    assert tasks(toy.run, toys(1, 2), jobs) == [toys(1), toys(2)]
 
 
 BAD = {"diverges": ({"growth": 1e30}, "diverged"), "cannot be made": ({"heavy": 1.0}, "must be 0")}
@@ -298,9 +278,8 @@ def test_one_bad_config_anywhere_is_named_and_costs_no_other_run(cache, bad, pla
     assert note.startswith(f"in {configs[place].described()}; of the 8 other runs 8 have finished")
     assert "(8 are stored; " in note
     assert {joblib.load(path)[0] for path in stored(cache)} == set(configs) - {configs[place]}
-    assert [r and r.config for r in error.value.results] == [
-        None if k == place else config for k, config in enumerate(configs)
-    ]
+    configs[place] = None
+    assert [r and r.config for r in error.value.results] == configs
 
 
 def test_a_batch_that_cannot_be_drawn_costs_no_other_run(cache):
@@ -318,7 +297,7 @@ def always_fails(config):
 
 
 def test_the_note_says_what_else_failed_and_what_is_stored(cache):
-    configs = [toy.Config(a=a) for a in (3.0, 1.0)]
+    configs = toys(3, 1)
     with pytest.raises(KeyError) as error:
         sweep(always_fails, configs, n_jobs=1)
     note = error.value.__notes__[-1]
@@ -338,7 +317,7 @@ def dies_at_three(config):
 
 
 def test_a_process_that_dies_is_told_with_what_it_was_doing(cache):
-    configs = [toy.Config(a=a) for a in (1.0, 2.0, 3.0, 4.0)]
+    configs = toys(1, 2, 3, 4)
     with pytest.raises(Exception, match="(?i)terminated") as error:
         sweep(dies_at_three, configs, n_jobs=2)
     assert "Config(a=3.0)" in error.value.__notes__[-1]
@@ -409,7 +388,7 @@ def slow(config):
 
 def test_a_cluster_runs_the_sweep_and_outlives_one_of_its_workers(cache):
     """Two worker processes; one is killed while runs are going: every run arrives, none is stored twice."""
-    configs = [toy.Config(a=float(a), steps=3, delay=0.2) for a in range(1, 25)]
+    configs = toys(*range(1, 25), steps=3, delay=0.2)
     two = {"n_workers": 2, "threads_per_worker": 1, "processes": True, "dashboard_address": None}
     with LocalCluster(**two) as cluster, Client(cluster):
         victim = next(iter(cluster.workers.values())).pid
@@ -424,10 +403,6 @@ def test_a_cluster_runs_the_sweep_and_outlives_one_of_its_workers(cache):
             results = sweep(slow, configs)
     assert [r.config.a for r in results] == [c.a for c in configs]
     assert len(stored(cache)) == len(configs)
-
-
-def test_no_configs_give_no_results():
-    assert sweep(toy.run, []) == []
 
 
 def test_a_task_notes_how_far_its_runs_are(monkeypatch):
