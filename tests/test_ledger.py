@@ -23,6 +23,7 @@ def test_every_item_of_the_papers_is_listed(ledger):
     assert listed == {(name, item["item"]) for name, items in papers.items() for item in items}
     for record in ledger:
         assert set(record) == set(KEYS.split()) and record["verdict"] in judging.VERDICTS
+        assert bool(record["condition"]) == (record["verdict"] == "holds when"), record["id"]
     assert len({record["id"] for record in ledger}) == len(ledger)
 
 
