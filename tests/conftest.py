@@ -19,9 +19,9 @@ if "PYTEST_XDIST_WORKER_COUNT" in os.environ:  # in each process, before torch i
 # tests marked `long`, and the notebooks, too, as CI does. Files and folders that the command names are run whole.
 ALL = {
     # each page in a browser, at several widths, with each slider moved
-    "alignment_play", "book", "deck", "diagnose_inpage", "diagnose_page", "explore_pages", "explore_static",
-    "hover", "inpage", "items_box", "lab", "ledger", "playground", "predictions", "pulling", "sentences",
-    "wall", "writer",
+    "alignment_play", "book", "deck", "diagnose_inpage", "diagnose_page", "explore_live", "explore_pages",
+    "explore_static", "hover", "inpage", "items_box", "lab", "ledger", "playground", "predictions", "pulling",
+    "sentences", "wall", "writer",
     # whole trainings, traced or made again from their records; environments and builds of their own
     "download", "forked", "onnx", "practice", "records_beginnings", "stale", "trace",
 }  # fmt: skip

