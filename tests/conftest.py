@@ -55,6 +55,7 @@ def pytest_xdist_auto_num_workers(config):
 LONGEST = ("test_trace.py", "test_book.py")  # files that take minutes
 
 
+@pytest.hookimpl(tryfirst=True)  # before pytest-xdist reads the groups
 def pytest_collection_modifyitems(config, items):
     """The longest files first, as others would wait for them at the end; what has no group stays with its file."""
     if not config.option.all:
