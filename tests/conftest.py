@@ -55,18 +55,31 @@ def pytest_xdist_auto_num_workers(config):
 LONGEST = ("test_trace.py", "test_book.py")  # files that take minutes
 
 
-@pytest.hookimpl(tryfirst=True)  # before pytest-xdist reads the groups
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """A file's tests, a notebook's cells too, stay in one process; of the traces' whole runs those of an experiment do.
+
+    (Groups of pytest-xdist would say the same, but 3.8 does not see them with pytest 9.2.)
+    """
+    from xdist.scheduler import LoadScopeScheduling
+
+    class ByFile(LoadScopeScheduling):
+        def _split_scope(self, nodeid):
+            if "test_an_experiment_in_the_page" in nodeid:
+                return nodeid.rpartition("-")[0]  # without the browser
+            return nodeid.partition("::")[0]
+
+    return ByFile(config, log)
+
+
 def pytest_collection_modifyitems(config, items):
-    """The longest files first, as others would wait for them at the end; what has no group stays with its file."""
+    """The longest files first, as others would wait for them at the end."""
     if not config.option.all:
         long = [item for item in items if item.get_closest_marker("long")]
         config.hook.pytest_deselected(items=long)
         items[:] = [item for item in items if item not in long]
     order = {name: place for place, name in enumerate(LONGEST)}
     items.sort(key=lambda item: order.get(item.path.name, len(order)))
-    for item in items:
-        if not item.get_closest_marker("xdist_group"):
-            item.add_marker(pytest.mark.xdist_group(item.path.name))
 
 
 def pytest_collection_finish():

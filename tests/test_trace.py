@@ -578,11 +578,10 @@ FIREFOX = (
 
 
 def cases():
-    """(experiment, browser); each experiment's go to one process."""
+    """(experiment, browser); those of an experiment stay in one process (conftest.py)."""
     for name in EXPERIMENTS:
         for engine in ("chromium", "firefox") if name in FIREFOX else ("chromium",):
-            group = pytest.mark.xdist_group(f"trace of {name}")
-            yield pytest.param(name, engine, marks=group, id=f"{name}-{engine}")
+            yield pytest.param(name, engine, id=f"{name}-{engine}")
 
 
 class InPython:
