@@ -274,8 +274,7 @@ def test_answers_are_covered_until_the_reader_commits_or_skips(tabs, page):
 @every_explorer
 @pytest.mark.parametrize(("width", "height"), [(1280, 800), (PHONE, 844)])
 def test_a_picture_and_its_first_control_are_seen_together(kept, page, width, height):
-    opened = kept()
-    show(opened, width=width, height=height)
+    opened = kept(width=width, height=height)
     for figure, (name, _, data) in zip(explorers(opened), found(page), strict=True):
         image, control = figure.query_selector("img"), figure.query_selector("input")
         image.evaluate("i => i.scrollIntoView({ block: 'start', behavior: 'instant' })")
@@ -296,12 +295,9 @@ def test_a_picture_and_its_first_control_are_seen_together(kept, page, width, he
         assert not folded or not folded.is_visible()
 
 
-@every_page
-def test_formulas_stand_beside_their_numbers_and_a_setting_in_the_text_is_set_where_it_stands(kept):
-    opened = kept()
-    show(opened)
-    hidden = """all => all.filter(e => e.offsetParent && e.scrollWidth > e.clientWidth + 1).map(e => e.textContent)"""
-    assert opened.page.eval_on_selector_all("div.math, div.math > mjx-container", hidden) == []
+@every_explorer
+def test_a_setting_in_the_text_is_set_where_it_stands(kept, page):
+    opened = kept(width=1280, height=800)
     for link in opened.page.locator(".bd-article a[href^='#'][href*=':']").all():
         if not link.is_visible():
             continue
@@ -312,6 +308,14 @@ def test_formulas_stand_beside_their_numbers_and_a_setting_in_the_text_is_set_wh
         there = "name => decodeURIComponent(location.hash).includes(name)"
         opened.page.wait_for_function(there, arg=name)
         assert abs(link.bounding_box()["y"] - before) <= 40
+
+
+@every_page
+def test_formulas_stand_beside_their_numbers(kept):
+    opened = kept()
+    show(opened)
+    hidden = """all => all.filter(e => e.offsetParent && e.scrollWidth > e.clientWidth + 1).map(e => e.textContent)"""
+    assert opened.page.eval_on_selector_all("div.math, div.math > mjx-container", hidden) == []
 
 
 @every_page
