@@ -570,8 +570,8 @@ def off_the_grid(one, count):
 
 
 # What Firefox runs too. Engines differ in the functions of `Math` and in what their compilers do with an operation, not
-# in which experiment it stands: together these use all operations and kinds of random numbers that any experiment does,
-# but the sum of a tensor and a number. Two of them are chaotic to the end.
+# in which experiment it stands: together these use all operations and kinds of random numbers of 28 experiments but the
+# sum of a tensor and a number. Two of them are chaotic to the end.
 FIREFOX = (
     "network", "deep encoder", "table and transformer", "overlap", "free points", "seen four times",
 )  # fmt: skip
