@@ -22,7 +22,7 @@ ALL = {
     "alignment_play", "book", "deck", "diagnose_inpage", "diagnose_page", "explore_live", "explore_pages",
     "explore_static", "hover", "inpage", "items_box", "lab", "ledger", "playground", "predictions", "pulling",
     "sentences", "wall", "writer",
-    # whole trainings, traced or made again from their records; environments and builds of their own
+    # whole trainings, traced or made again; environments and builds of their own
     "download", "forked", "onnx", "practice", "records_beginnings", "stale", "trace",
 }  # fmt: skip
 
@@ -57,10 +57,8 @@ LONGEST = ("test_trace.py", "test_book.py")  # files that take minutes
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
-    """A file's tests, a notebook's cells too, stay in one process; of the traces' whole runs those of an experiment do.
-
-    (Groups of pytest-xdist would say the same, but 3.8 does not see them with pytest 9.2.)
-    """
+    """A file's tests stay in one process; of the traces' whole runs those of an experiment do."""
+    # Groups of pytest-xdist would say the same, but 3.8 does not see them with pytest 9.2.
     from xdist.scheduler import LoadScopeScheduling
 
     class ByFile(LoadScopeScheduling):
