@@ -33,8 +33,6 @@ def pytest_addoption(parser):
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "long: run by `pytest --all`, or where its file is named")
-    if hasattr(config, "workerinput"):
-        return  # a process of pytest-xdist: what the first one has decided is among its options
     if config.args_source != pytest.Config.ArgsSource.TESTPATHS:
         config.option.all = True
     elif config.option.all:
