@@ -47,7 +47,7 @@ def test_the_page_trains_as_the_chapter_says():
     ratios["decay"] = [result.ratio[-1] for result in ends()]
     ratios["small start"] = [result.ratio[-1] for result in ends(decay=0.0, init=0.02)]
     assert min(ratios["no decay"]) > 0.5 and max(ratios["no decay"]) < 0.6
-    assert max(ratios["decay"]) < 0.45
+    assert max(ratios["decay"]) < 0.5 and np.mean(ratios["decay"]) < 0.4
     assert max(ratios["small start"]) < 0.04
     for result in ends(decay=0.01):
         assert result.loss[-1] == pytest.approx(math.log(32), abs=0.02)
