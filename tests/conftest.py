@@ -6,7 +6,7 @@ import pathlib
 import sys
 
 import pytest
-from browser import NoBrowser, browser
+from browser import NoBrowser, browser, visits
 
 sys.path.append(str(pathlib.Path(__file__).parent.parent / "book/_ext"))
 from clbook_cores import share  # noqa: E402
@@ -95,3 +95,10 @@ def tabs():
             yield opened
     except NoBrowser as missing:
         pytest.skip(f"{missing}: install one (Debian: apt install chromium) to try the pages")
+
+
+@pytest.fixture
+def visit(tabs):
+    """Opens pages, which must ask nothing of the network and log no error (`browser.visits`)."""
+    with visits(tabs) as visit:
+        yield visit

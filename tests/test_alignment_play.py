@@ -5,7 +5,7 @@ import functools
 import numpy as np
 import pytest
 import torch
-from browser import alone, barriers, visits
+from browser import alone, barriers
 
 from clbook import losses, metrics
 from clbook.experiments.alignment import play
@@ -77,12 +77,6 @@ def test_at_a_lower_temperature_they_end_more_alike():
 
 
 # The block in a page.
-
-
-@pytest.fixture
-def visit(tabs):
-    with visits(tabs) as visit:
-        yield visit
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ import zipfile
 import numpy as np
 import pytest
 import torch
-from browser import alone, barriers, visits
+from browser import alone, barriers
 from test_diagnose import Trap, clouds
 
 from clbook import diagnose, metrics
@@ -22,12 +22,6 @@ def block(tmp_path_factory):
     sick = given | {"z1": given["z1"] + 50, "z2": given["z2"] + 50}
     reports = {"well": diagnose.report(**given), "flat": diagnose.report(**sick)}
     return alone(inpage.in_page(reports), tmp_path_factory.mktemp("page"))
-
-
-@pytest.fixture
-def visit(tabs):
-    with visits(tabs) as visit:
-        yield visit
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ import re
 import numpy as np
 import pytest
 import toy
-from browser import alone, barriers, visits
+from browser import alone, barriers
 from matplotlib.collections import LineCollection
 from PIL import Image
 
@@ -140,12 +140,6 @@ def address(tmp_path_factory):
         f'<body style="font-family:sans-serif">{body}</body></html>'
     )
     return file
-
-
-@pytest.fixture
-def visit(tabs):
-    with visits(tabs) as visit:
-        yield visit
 
 
 @pytest.fixture

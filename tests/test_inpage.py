@@ -10,7 +10,7 @@ import pytest
 import toy
 import toy_program
 from blocks import blocks
-from browser import alone, barriers, visits
+from browser import alone, barriers
 
 from clbook.experiments import content_style, overlap, separability, sphere
 from clbook.experiments.content_style import figures as linear_figures
@@ -39,12 +39,6 @@ def block(tmp_path_factory):
         classes=(2, 3),
     )
     return alone(made, tmp_path_factory.mktemp("page"))
-
-
-@pytest.fixture
-def visit(tabs):
-    with visits(tabs) as visit:
-        yield visit
 
 
 @pytest.fixture

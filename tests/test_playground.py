@@ -5,7 +5,7 @@ import pathlib
 import numpy as np
 import pytest
 import torch
-from browser import alone, barriers, visits
+from browser import alone, barriers
 from stepping import advance
 
 from clbook import metrics
@@ -78,12 +78,6 @@ def block(tmp_path_factory):
     runs = [play.run(CONFIG.replace(network=network)) for network in (True, False)]
     made = Playground(play.Flow, CONFIG, play.ending(*runs), title="Who sorts?", caption="Try.")
     return alone(made, tmp_path_factory.mktemp("page"))
-
-
-@pytest.fixture
-def visit(tabs):
-    with visits(tabs) as visit:
-        yield visit
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 import toy
-from browser import barriers, visits
+from browser import barriers
 
 from clbook.explore import explore, static
 
@@ -86,12 +86,6 @@ def address(tmp_path_factory):
     command = [sys.executable, "-m", "sphinx", "-q", "-b", "html", str(folder), str(folder / "out")]
     subprocess.run(command, check=True)
     return folder / "out" / "index.html"
-
-
-@pytest.fixture
-def visit(tabs):
-    with visits(tabs) as visit:
-        yield visit
 
 
 @pytest.fixture

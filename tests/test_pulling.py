@@ -6,7 +6,7 @@ import re
 import numpy as np
 import pytest
 import torch
-from browser import alone, barriers, visits
+from browser import alone, barriers
 
 from clbook import kernels
 from clbook.experiments.kernel import pull
@@ -58,12 +58,6 @@ def block(tmp_path_factory):
     picture = pull.picture(pull.run(CONFIG))
     made = Pulling(pull.Flow, CONFIG, NETWORKS, SETTINGS, picture, title="Who?", caption="Pull.")
     return alone(made, tmp_path_factory.mktemp("page"))
-
-
-@pytest.fixture
-def visit(tabs):
-    with visits(tabs) as visit:
-        yield visit
 
 
 @pytest.fixture

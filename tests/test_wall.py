@@ -7,7 +7,7 @@ import zipfile
 import numpy as np
 import pytest
 import torch
-from browser import alone, barriers, visits
+from browser import alone, barriers
 from PIL import Image
 
 from clbook.experiments.images import neighbours, readout
@@ -197,12 +197,6 @@ def test_training_puts_photographs_beside_their_own_class_as_the_page_says():
 def path(record, tmp_path_factory):
     """The wall, alone in a page."""
     return alone(page.Wall(record, "The wall"), tmp_path_factory.mktemp("page"))
-
-
-@pytest.fixture
-def visit(tabs):
-    with visits(tabs) as visit:
-        yield visit
 
 
 def test_the_wall_is_used_by_keyboard_and_says_what_it_shows(visit, path, ran):
