@@ -366,7 +366,10 @@ def test_sliders_and_boxes_and_programs_take_the_same_values(visit, ring):
     assert found["steps"] == truth.steps.tolist()
     assert np.array(found["z"]) == pytest.approx(truth.z[-1].ravel(), abs=1e-4)
     type_into(page, "spacing (degrees)", 12.5)
-    page.wait_for_function(DONE)
+    # Its last words: that a run has ended is still said of the one before.
+    page.wait_for_function(
+        "/spacing = 12.5, .*: iteration 500\\./.test(document.querySelector('canvas').ariaLabel)"
+    )
     stood = label(page)
     refused = {"spacing": ["60", "15.3", "0", "-1", "'12'", "null"], "jitter": ["NaN"]}
     refused |= {"steps": ["0", "2.5", "Infinity"], "seed": ["10000"]}

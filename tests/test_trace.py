@@ -666,8 +666,8 @@ def excused(one, differs, most):
 
 @pytest.mark.parametrize("javascript", ["chromium"], indirect=True)
 def test_what_a_page_draws_besides_is_what_the_results_say(javascript):
-    def last(one, record=(), **changes):
-        config = one.config.replace(steps=100, **changes)
+    def last(one, record=(), steps=100, **changes):
+        config = one.config.replace(steps=steps, **changes)
         made = page.program(one.kind, config, [list(one.ranges)[-1]])
         truth = one.run(config, record=record)
         return trained_in_page(javascript, made, {}, 0, int(truth.steps[-1])), truth
@@ -680,7 +680,8 @@ def test_what_a_page_draws_besides_is_what_the_results_say(javascript):
     assert found["singular"][0] == pytest.approx(singular, abs=1e-4)
     assert found["style"][0].tolist() == [0] * 3 + [1] * 5
 
-    found, truth = last(EXPERIMENTS["deep encoder"], record=("r2",))
+    # Few steps: what is read off is compared, and a network with bends soon makes much of rounding.
+    found, truth = last(EXPERIMENTS["deep encoder"], record=("r2",), steps=10)
     content, style = truth.content_r2[-1], truth.style_r2[-1]
     assert found["depth"][0] == pytest.approx(style, abs=1e-4)
     assert found["means"][0] == pytest.approx([content[-1], style[-1]], abs=1e-4)
