@@ -9,7 +9,7 @@ import re
 import sys
 
 import pytest
-from test_course import NOTEBOOKS, ROOT, cells
+from sources import NOTEBOOKS, ROOT, cells
 
 HTML = ROOT / "_build" / "html"
 # All but the one that leads on to the first; without reading any, since each process of the tests does this.

@@ -1,46 +1,18 @@
 """The book as a course, from its sources: terms come before their use, exercises have solutions that run."""
 
-import json
 import re
-import sys
-from pathlib import Path
 
 import pytest
-import yaml
+from clbook_predict import Predict
+from clbook_quiz import Quiz
+from sources import CHAPTERS, NOTEBOOKS, PAGES, ROOT, markdown
 
-ROOT = Path(__file__).parent.parent
-sys.path.insert(0, str(ROOT / "book/_ext"))
-from clbook_predict import Predict  # noqa: E402 (modules of the build)
-from clbook_quiz import Quiz  # noqa: E402
-
-TOC = yaml.safe_load((ROOT / "_toc.yml").read_text())
-PAGES = [TOC["root"]] + [chapter["file"] for part in TOC["parts"] for chapter in part["chapters"]]
-NOTEBOOKS = [page for page in PAGES if (ROOT / f"{page}.ipynb").exists()]
-CHAPTERS = [page for page in NOTEBOOKS if "papers" not in page]
 FENCED = r"^(`{{3,}}|:{{3,}})\{{({})\}}[^\n]*\n.*?^\1\s*$"
 FOLDED = re.compile(
     FENCED.format("exercise|solution|dropdown|glossary|bibliography|quiz"), re.DOTALL | re.MULTILINE
 )
-PREDICTED = re.compile(r"^:::\{predict\} ([\w-]+)\n(.*?)^:::$", re.DOTALL | re.MULTILINE)
 # Entries whose names are everyday words too: a page may use those before the book gives them a meaning of its own.
 EVERYDAY = {"Block", "Content", "Gain", "Key", "Ratio", "Reach", "Record", "Style", "Symbol"}
-
-
-def cells(page):
-    """(kind, source, tags) of the page's cells; a text page is one cell."""
-    text = ROOT / f"{page}.md"
-    if text.exists():
-        return [("markdown", text.read_text(), set())]
-    notebook = json.loads((ROOT / f"{page}.ipynb").read_text())
-    return [
-        (cell["cell_type"], "".join(cell["source"]), set(cell["metadata"].get("tags", [])))
-        for cell in notebook["cells"]
-    ]
-
-
-def markdown(page):
-    """All text of a page."""
-    return "\n\n".join(source for kind, source, _ in cells(page) if kind == "markdown")
 
 
 def implementations(page):

@@ -8,7 +8,7 @@ import re
 import numpy as np
 import pytest
 import torch
-from test_course import markdown
+from sources import markdown
 
 from clbook import latents
 from clbook.experiments.content_style import Config, Encoders, collapse, projector

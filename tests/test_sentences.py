@@ -13,9 +13,10 @@ from unittest import mock
 import numpy as np
 import pytest
 import torch
+from clbook_predict import Predict
 from pages import built  # noqa: F401 (without a build these runs take minutes)
-from test_course import PREDICTED, Predict, markdown
-from test_course import cells as cells_of
+from sources import PREDICTED, markdown
+from sources import cells as cells_of
 
 from clbook import kernels, records
 from clbook.experiments import content_style, overlap, why
