@@ -6,13 +6,12 @@ Imports go one way:
     training      how an experiment is said, and trained
     results       how runs are kept and found again: store, sweep, records
     style         how figures and tables are drawn
-    trace         a training as JavaScript, for a page that trains
-    explore       one explorer: live, recorded, in the page
+    explore       one explorer: live, recorded
     diagnose      the instruments on an encoder of the reader's own: a part that reads all others
-    experiments   the course: a folder for each chapter of the book
-    papers        the audit: how what a paper says is judged, and a folder for each paper
+    experiments   what is trained, and what is checked of it
 
-`theory` holds what the papers predict, a file a paper; experiments, pages and tests read it.
+`theory` holds what the papers predict, a file a paper; experiments, pages and tests read it. What only the pages of the
+book need is a package of its own, `clbook_book`, of which this one knows nothing.
 """
 
 import importlib
@@ -48,16 +47,13 @@ PARTS = (
 def __getattr__(name: str):
     if name in PARTS:
         return importlib.import_module(f"{__name__}.{name}")
-    # What a page asks of finished runs: `from clbook import records, sweep`.
+    # What is asked of finished runs: `from clbook import records, sweep`.
     if name == "records":
         return importlib.import_module(f"{__name__}.results.records")
     if name == "sweep":
         return importlib.import_module(f"{__name__}.results.sweep").sweep
-    # What an exercise asks of a reader's function.
-    if name == "check":
-        return importlib.import_module(f"{__name__}.experiments.exercises").check
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *PARTS, "check", "records", "sweep"})
+    return sorted({*globals(), *PARTS, "records", "sweep"})

@@ -9,11 +9,11 @@ import json
 import pathlib
 from unittest import mock
 
-from clbook.explore import inpage
-from clbook.explore.playground import Playground
-from clbook.explore.pulling import Pulling
 from clbook.explore.subject import combined
 from clbook.training.loop import training_of
+from clbook_book.live import inpage
+from clbook_book.live.playground import Playground
+from clbook_book.live.pulling import Pulling
 
 BOOK = pathlib.Path(__file__).parent.parent / "book"
 MAKERS = ("train_here", "Playground", "block")

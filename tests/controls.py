@@ -18,9 +18,9 @@ from typing import NamedTuple
 import numpy as np
 import xarray
 
-from clbook.papers import judging
-from clbook.papers.judging import needs
 from clbook.training.settings import Settings
+from clbook_book.audit import judging
+from clbook_book.audit.judging import needs
 
 LIST = pathlib.Path(__file__).parent / "controls.txt"
 

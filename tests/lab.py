@@ -60,7 +60,9 @@ def jupyterlab(folder, **place):
     own = {"JUPYTER_RUNTIME_DIR": "run", "JUPYTER_CONFIG_DIR": "config"}
     own |= {f"JUPYTERLAB_{part.upper()}_DIR": part for part in ("settings", "workspaces")}
     own = {name: str(folder / part) for name, part in own.items()}
-    path = os.pathsep.join([str(HERE), str(HERE.parent), os.environ.get("PYTHONPATH", "")])
+    path = os.pathsep.join(
+        [str(HERE), str(HERE.parent), str(HERE.parent / "book"), os.environ.get("PYTHONPATH", "")]
+    )
     command = [
         sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root",
         "--expose-app-in-browser", "--ServerApp.port=0", "--IdentityProvider.token=",

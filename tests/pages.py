@@ -32,7 +32,7 @@ every_explorer = pytest.mark.parametrize("page", EXPLORERS, scope="module")
 def built():
     """Skips, or fails in CI, where there is no built book of this state of the package."""
     sys.path.insert(0, str(ROOT / "book" / "_ext"))
-    from clbook_book import fingerprint
+    from clbook_build import fingerprint
 
     problem = None
     if not PAGES:

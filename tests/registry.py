@@ -21,20 +21,21 @@ from clbook.experiments import (
     why,
     words,
 )
-from clbook.experiments.alignment import play, surrogate
+from clbook.experiments.alignment import surrogate
 from clbook.experiments.content_style import projector
 from clbook.experiments.images import emergence
-from clbook.experiments.landscape import descent
 from clbook.experiments.modadd import lookup
-from clbook.experiments.modadd import play as batches_of_modadd
-from clbook.experiments.separability import play as first
-from clbook.papers.cs import encoders
-from clbook.papers.ls import batches, drift, repair
-from clbook.papers.ls import variants as maps
-from clbook.papers.sa import variants, weights
-from clbook.papers.sl import coin, shared, training
-from clbook.papers.va import experiment as va
 from clbook.training.settings import Settings
+from clbook_book.audit.cs import encoders
+from clbook_book.audit.ls import batches, drift, repair
+from clbook_book.audit.ls import variants as maps
+from clbook_book.audit.sa import variants, weights
+from clbook_book.audit.sl import coin, shared, training
+from clbook_book.audit.va import experiment as va
+from clbook_book.course.alignment import play
+from clbook_book.course.landscape import descent
+from clbook_book.course.modadd import play as batches_of_modadd
+from clbook_book.course.separability import play as first
 
 
 @dataclasses.dataclass(frozen=True)

@@ -13,9 +13,11 @@ import zipfile
 import pytest
 
 import clbook
+import clbook_book
 
 ROOT = pathlib.Path(__file__).parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+BOOK = tomllib.loads((ROOT / "book/pyproject.toml").read_text())["project"]
 EXTRAS = PROJECT["optional-dependencies"]
 # Where a package is imported by another name.
 IMPORTED = {"scikit-learn": "sklearn", "pillow": "PIL", "pyyaml": "yaml"}
@@ -30,9 +32,11 @@ class Forbid:
 sys.meta_path.insert(0, Forbid())
 if "dask" in forbidden:
     sys.modules["dask"] = None  # xarray asks whether it is there
-import clbook
-for name in modules or [m.name for m in pkgutil.walk_packages(clbook.__path__, "clbook.")]:
-    importlib.import_module(name if name.startswith("clbook.") else "clbook." + name)
+package = importlib.import_module(sys.argv[3])
+inner = package.__name__ + "."
+for name in modules or [m.name for m in pkgutil.walk_packages(package.__path__, inner)]:
+    if not name.endswith("__main__"):
+        importlib.import_module(name if name.startswith(inner) else inner + name)
 """
 
 
@@ -48,8 +52,8 @@ def python(code, *given, folder=ROOT):
     return subprocess.run(command, cwd=folder, text=True, capture_output=True, check=False)
 
 
-def imports(modules, forbidden):
-    return python(IMPORT, modules, " ".join(sorted(forbidden)))
+def imports(modules, forbidden, package="clbook"):
+    return python(IMPORT, modules, " ".join(sorted(forbidden)), package)
 
 
 def test_losses_need_torch_and_numpy_only():
@@ -83,33 +87,41 @@ def test_kernels_and_metrics_need_scipy_and_scikit_learn_besides():
     assert ran.returncode == 0, ran.stderr
 
 
-def test_the_extra_book_is_enough_for_every_module():
-    others = {"jupyter_book", "sphinx", "myst_nb", "nbformat", "pytest", "hypothesis", "dask"}
+@pytest.mark.parametrize("package", ["clbook", "clbook_book"])
+def test_the_extra_book_is_enough_for_every_module(package):
+    others = names(BOOK["dependencies"]) | {"clbook_book"} if package == "clbook" else set()
+    others |= {"jupyter_book", "sphinx", "myst_nb", "nbformat", "pytest", "hypothesis", "dask"}
     others |= {"playwright", "distributed", "pytorch_metric_learning", "torchvision"}
-    ran = imports("", others)
+    ran = imports("", others, package)
     assert ran.returncode == 0, ran.stderr
+
+
+PROJECTS = {"clbook": ROOT, "clbook_book": ROOT / "book"}
 
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory):
-    """(names in the sdist, names in the wheel made of it, the wheel's metadata, where its files are unpacked)."""
-    folder = tmp_path_factory.mktemp("package")
-    ignored = shutil.ignore_patterns("__pycache__")
-    for name in ("clbook", "book/records"):
-        shutil.copytree(ROOT / name, folder / "source" / name, ignore=ignored)
-    for name in ("pyproject.toml", "setup.py", "MANIFEST.in", "README.md", "LICENSE"):
-        shutil.copy(ROOT / name, folder / "source")
-    make("sdist", folder / "source", folder)
-    (sdist,) = folder.glob("*.tar.gz")
-    with tarfile.open(sdist) as archive:
-        archive.extractall(folder / "unpacked", filter="data")
-        held = {name.split("/", 1)[1] for name in archive.getnames() if "/" in name}
-    make("wheel", folder / "unpacked" / sdist.name.removesuffix(".tar.gz"), folder)
-    (wheel,) = folder.glob("*.whl")
-    with zipfile.ZipFile(wheel) as archive:
-        (metadata,) = [name for name in archive.namelist() if name.endswith("METADATA")]
-        archive.extractall(folder / "site")
-        return held, set(archive.namelist()), archive.read(metadata).decode(), folder / "site"
+    """{package: (names in the sdist, names in the wheel made of it, its metadata)}, and "site": both installed."""
+    folder, found = tmp_path_factory.mktemp("package"), {}
+    for package, project in PROJECTS.items():
+        source, target = folder / package / "source", folder / package
+        ignored = shutil.ignore_patterns("__pycache__")
+        shutil.copytree(project / package, source / package, ignore=ignored)
+        for name in ("pyproject.toml", "MANIFEST.in", "README.md", "LICENSE"):
+            if (project / name).exists():
+                shutil.copy(project / name, source)
+        make("sdist", source, target)
+        (sdist,) = target.glob("*.tar.gz")
+        with tarfile.open(sdist) as archive:
+            archive.extractall(target / "unpacked", filter="data")
+            held = {name.split("/", 1)[1] for name in archive.getnames() if "/" in name}
+        make("wheel", target / "unpacked" / sdist.name.removesuffix(".tar.gz"), target)
+        (wheel,) = target.glob("*.whl")
+        with zipfile.ZipFile(wheel) as archive:
+            (metadata,) = [name for name in archive.namelist() if name.endswith("METADATA")]
+            archive.extractall(folder / "site")
+            found[package] = held, set(archive.namelist()), archive.read(metadata).decode()
+    return found | {"site": folder / "site"}
 
 
 def make(kind, source, target):
@@ -118,37 +130,41 @@ def make(kind, source, target):
     python(code, folder=source).check_returncode()
 
 
-def test_sdist_and_wheel_hold_the_package_its_files_and_the_records(built):
-    sdist, wheel, *_ = built
+@pytest.mark.parametrize("package", PROJECTS)
+def test_sdist_and_wheel_hold_the_package_and_its_files(built, package):
+    sdist, wheel, _ = built[package]
     files = {
-        path.relative_to(ROOT).as_posix()
-        for path in (ROOT / "clbook").rglob("*")
+        path.relative_to(PROJECTS[package]).as_posix()
+        for path in (PROJECTS[package] / package).rglob("*")
         if path.is_file() and "__pycache__" not in path.parts
     }
-    assert {pathlib.Path(name).suffix for name in files} >= {".py", ".yaml", ".html", ".css", ".js"}
+    kinds = {".py", ".html", ".css", ".js"}
+    if package == "clbook_book":
+        kinds |= {".yaml", ".txt", ".nc", ".json"}
+    assert {pathlib.Path(name).suffix for name in files} >= kinds
     assert files - sdist == set() and files - wheel == set()
-    kept = [path.name for path in (ROOT / "book/records").iterdir()]
-    records = {name for name in kept if name.endswith(".nc") or name == "checked.json"}
-    assert {f"book/records/{name}" for name in records} - sdist == set()
-    put = {name for name in wheel if name.startswith("clbook/kept/")}
-    assert put == {f"clbook/kept/{name}" for name in records}
-    folders = {"clbook", f"clbook-{clbook.__version__}.dist-info"}
-    assert {name.split("/")[0] for name in wheel} == folders
+    assert {name.split("/")[0] for name in wheel} == {
+        package,
+        f"{package}-{clbook.__version__}.dist-info",
+    }
 
 
-def test_an_installed_package_finds_its_records(built):
-    code = "import clbook.results.records as r; print(r.FOLDER, *sorted(p.stem for p in r.FOLDER.glob('*.nc')))"
-    ran = python(code, folder=built[3])
-    names = sorted(path.stem for path in (ROOT / "book/records").glob("*.nc"))
-    assert ran.stdout.split() == [str(built[3] / "clbook/kept"), *names]
+def test_installed_packages_find_the_records(built):
+    code = "import clbook; r = clbook.records; print(r.folder(), *sorted(p.stem for p in r.folder().glob('*.nc')))"
+    ran = python(code, folder=built["site"])
+    folder = built["site"] / "clbook_book/records"
+    names = sorted(path.stem for path in (ROOT / "book/clbook_book/records").glob("*.nc"))
+    assert ran.stdout.split() == [str(folder), *names]
 
 
 def test_the_wheel_says_what_it_needs(built):
-    metadata = built[2]
+    metadata = built["clbook"][2]
     assert re.findall(r"^Provides-Extra: (\w+)$", metadata, re.MULTILINE) == list(EXTRAS)
     needs = re.findall(r"^Requires-Dist: ([\w-]+)(?!.*extra ==)", metadata, re.MULTILINE)
     assert set(needs) == {"numpy", "torch"}
     assert "License-Expression: MIT" in metadata
+    needed = re.findall(r"^Requires-Dist: ([\w-]+)", built["clbook_book"][2], re.MULTILINE)
+    assert needed == ["clbook", "pyyaml"]
 
 
 def pins(name):
@@ -164,7 +180,7 @@ def test_pins_and_lock_agree():
 
 def test_the_pinned_versions_lie_within_the_ranges():
     pinned = pins("requirements.txt")
-    for need in [*PROJECT["dependencies"], *sum(EXTRAS.values(), [])]:
+    for need in [*PROJECT["dependencies"], *BOOK["dependencies"], *sum(EXTRAS.values(), [])]:
         if found := re.match(r"([\w-]+)>=([\d.]+)(?:,<(\d+))?$", need):
             version = tuple(map(int, pinned[found[1]].split(".")))
             assert tuple(map(int, found[2].split("."))) <= version, need
@@ -175,11 +191,5 @@ def test_version_is_said_once_and_cited_right():
     said = {"CITATION.cff": "version: {}\n", "CHANGELOG.md": "## {}", "README.md": "{{{}}}"}
     for name, words in said.items():
         assert words.format(clbook.__version__) in (ROOT / name).read_text(), name
-
-
-def test_nothing_but_the_papers_pages_knows_of_the_audit():
-    for path in (ROOT / "clbook").rglob("*.py"):
-        if not path.is_relative_to(ROOT / "clbook/papers"):
-            assert "clbook.papers" not in path.read_text(encoding="utf-8"), path
-    for path in (ROOT / "book").glob("*.ipynb"):
-        assert "clbook.papers" not in path.read_text(encoding="utf-8"), path
+    assert clbook_book.__version__ == clbook.__version__
+    assert f"clbook[book]=={clbook.__version__}" in BOOK["dependencies"]

@@ -2,9 +2,9 @@
 
 The notebooks of `book/` are MyST: outside the book their references, citations and boxes are raw text, and they need
 the checkout. Beside the pages, in `_notebooks`, the build puts for each of them one of plain Markdown, written from the
-resolved page, with the build's outputs, and a first cell that installs the package's wheel, which lies there too. Where
-the book has an address (`html_baseurl`) the wheel and the other pages are named by it; where the repository has one as
-well, on GitHub, the page gets a button that opens its notebook in Colab.
+resolved page, with the build's outputs, and a first cell that installs the wheels of both packages, which lie there
+too. Where the book has an address (`html_baseurl`) the wheels and the other pages are named by it; where the repository
+has one as well, on GitHub, the page gets a button that opens its notebook in Colab.
 """
 
 from __future__ import annotations
@@ -36,14 +36,11 @@ logger = logging.getLogger(__name__)
 HERE = Path(__file__).parent
 FOLDER = "_notebooks"  # below the built pages
 PUBLISHED = "gh-pages"  # the branch that holds the built pages, where the repository is on GitHub
-PACKAGE = (
-    "pyproject.toml",
-    "setup.py",
-    "README.md",
-    "LICENSE",
-    "clbook",
-    "book/records",
-)  # what the wheel is made of
+# What the wheels are made of: {name: (folder of the project, its files)}.
+PACKAGES = {
+    "clbook": ("", ("pyproject.toml", "README.md", "LICENSE", "clbook")),
+    "clbook_book": ("book", ("book/pyproject.toml", "book/clbook_book")),
+}
 PICTURE = re.compile(
     r'<figure class="clbook-explorer".*?<img[^>]*?\balt="(?P<alt>[^"]*)"[^>]*?'
     r'\bsrc="data:image/webp;base64,(?P<webp>[^"]+)"',
@@ -473,79 +470,91 @@ def executed(app, docname):
 
 def first_cell(app, title):
     """The code that installs what the page needs."""
-    wheel = wheel_name(app)
     base = app.config.html_baseurl
+    needed = []
+    for wheel, extra in zip(wheel_names(app), ("[book]", ""), strict=True):
+        name = wheel.partition("-")[0].replace("_", "-")
+        address = address_of(base, f"{FOLDER}/{wheel}")
+        needed.append(f"{name}{extra} @ {address}" if base else f"./{wheel}{extra}")
     template = jinja2.Template((HERE / "install.py.jinja").read_text(), trim_blocks=True)
     return new_code_cell(
         template.render(
             book=app.config.html_title,
             title=title,
-            wheel=wheel,
+            wheels=wheel_names(app),
             folder=FOLDER,
             hosted=bool(base),
-            requirement=f"clbook[book] @ {address_of(base, f'{FOLDER}/{wheel}')}"
-            if base
-            else f"./{wheel}[book]",
+            requirements=" ".join(f'"{each}"' for each in needed),
         )
     )
 
 
-# --- the package ----------------------------------------------------------------------------------------------------
+# --- the packages ----------------------------------------------------------------------------------------------------
 
 
 def wheel_version(app) -> str:
-    """The version of the package's wheel: the package's own, and what it is made of.
+    """The version of the wheels: the package's own, and what both are made of.
 
     pip leaves a package alone whose version is there already; a wheel of another state has to have another one.
     """
     root = Path(app.srcdir)
     digest = hashlib.sha256()
-    for path in package_files(root):
+    paths = [path for package in PACKAGES for path in package_files(root, package)]
+    for path in paths:
         name = path.relative_to(root).as_posix()
         digest.update(name.encode() + b"\0" + path.read_bytes() + b"\0")
     return f"{app.config.clbook_environment['clbook']}+s{digest.hexdigest()[:12]}"
 
 
-def wheel_name(app) -> str:
-    """The name of the wheel of the package that the book is built with."""
-    return f"clbook-{app.clbook_wheel_version}-py3-none-any.whl"
+def wheel_names(app) -> list[str]:
+    """The names of the wheels of both packages that the book is built with."""
+    return [f"{name}-{app.clbook_wheel_version}-py3-none-any.whl" for name in PACKAGES]
 
 
-def package_files(root) -> list[Path]:
-    """The files that the wheel is made of."""
+def package_files(root, package) -> list[Path]:
+    """The files that the wheel of a package is made of."""
     found = [
         path
-        for name in PACKAGE
+        for name in PACKAGES[package][1]
         for path in ([root / name] if (root / name).is_file() else sorted((root / name).rglob("*")))
     ]
     return [path for path in found if path.is_file() and "__pycache__" not in path.parts]
 
 
 def make_wheel(app):
-    """Put the wheel among the notebooks; made in a copy, so that the checkout stays clean, and only after a change."""
+    """Put the wheels among the notebooks; made in copies, so that the checkout stays clean, and only after a change."""
     root, folder = Path(app.srcdir), Path(app.outdir) / FOLDER
     if not offered(app):
         return
     app.clbook_wheel_version = version = wheel_version(app)
     kept = Path(app.outdir).parent / ".wheels" / version
-    if not (kept / wheel_name(app)).is_file():
+    if not all((kept / name).is_file() for name in wheel_names(app)):
         shutil.rmtree(kept.parent, ignore_errors=True)
         kept.mkdir(parents=True)
-        with tempfile.TemporaryDirectory() as copy:
-            for path in package_files(root):
-                target = Path(copy) / path.relative_to(root)
-                target.parent.mkdir(parents=True, exist_ok=True)
-                shutil.copyfile(path, target)
-            module = Path(copy) / "clbook/__init__.py"
-            line = re.compile(r'^__version__ = ".*"$', re.MULTILINE)
-            text = module.read_text(encoding="utf-8")
-            module.write_text(line.sub(f'__version__ = "{version}"', text), encoding="utf-8")
-            build = f"from setuptools import build_meta; build_meta.build_wheel({str(kept)!r})"
-            subprocess.run([sys.executable, "-c", build], cwd=copy, check=True, capture_output=True)
+        for package in PACKAGES:
+            build_wheel(root, package, version, kept)
     folder.mkdir(parents=True, exist_ok=True)
     for old in folder.glob("*.whl"):
         old.unlink()
-    shutil.copyfile(kept / wheel_name(app), folder / wheel_name(app))
+    for name in wheel_names(app):
+        shutil.copyfile(kept / name, folder / name)
+
+
+def build_wheel(root, package, version, target):
+    """Build the wheel of a package, with that version, into the folder `target`."""
+    project = PACKAGES[package][0]
+    with tempfile.TemporaryDirectory() as copy:
+        for path in package_files(root, package):
+            copied = Path(copy) / path.relative_to(root)
+            copied.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(path, copied)
+        module = Path(copy) / project / package / "__init__.py"
+        line = re.compile(r'^__version__ = ".*"$', re.MULTILINE)
+        text = module.read_text(encoding="utf-8")
+        module.write_text(line.sub(f'__version__ = "{version}"', text), encoding="utf-8")
+        build = f"from setuptools import build_meta; build_meta.build_wheel({str(target)!r})"
+        command = [sys.executable, "-c", build]
+        subprocess.run(command, cwd=Path(copy) / project, check=True, capture_output=True)
 
 
 def offered(app) -> bool:
@@ -592,11 +601,12 @@ def write_notebook(app, doctree, docname):
     path.parent.mkdir(parents=True, exist_ok=True)
     nbformat.write(notebook, path)
     up = posixpath.relpath(FOLDER, posixpath.dirname(docname) or ".")
+    said = zip(wheel_names(app), ("the package", "what the book adds to it"), strict=True)
+    packages = " and ".join(f'<a href="{up}/{name}" download>{what}</a>' for name, what in said)
     line = (
         f'<p class="clbook-computed">To run and change: <a href="{up}/{notebook_name(docname)}" download>this page '
-        f'as a notebook</a>, with a first cell that installs <a href="{up}/{wheel_name(app)}" download>the book\'s '
-        "package</a>"
-        + ("" if app.config.html_baseurl else "; keep the two in one folder")
+        f"as a notebook</a>, with a first cell that installs {packages}"
+        + ("" if app.config.html_baseurl else "; keep the three in one folder")
         + ".</p>"
     )
     doctree.append(nodes.raw("", line, format="html"))

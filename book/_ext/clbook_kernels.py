@@ -32,9 +32,10 @@ def prepare(root: Path) -> None:
     # A kernel says so itself, but before it imports matplotlib.
     os.environ.setdefault("MPLBACKEND", "module://matplotlib_inline.backend_inline")
     own = []
-    for path in sorted(root.glob("clbook/**/*.py")):
-        if not path.stem.startswith("__"):
-            own.append(".".join(path.relative_to(root).with_suffix("").parts))
+    for place, package in ((root, "clbook"), (root / "book", "clbook_book")):
+        for path in sorted(place.glob(f"{package}/**/*.py")):
+            if not path.stem.startswith("__"):
+                own.append(".".join(path.relative_to(place).with_suffix("").parts))
     PROCESSES.set_forkserver_preload([*FIRST, *own])
 
 

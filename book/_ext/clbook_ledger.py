@@ -1,6 +1,7 @@
 """Sphinx extension of the book: the judged claims on the chapters, on the papers' pages and in the ledger.
 
-All claims are judged before any page is read, as `python -m clbook.papers` does it, a process a paper. What comes out
+All claims are judged before any page is read, as `python -m clbook_book.audit` does it, a process a paper. What comes
+out
 is kept beside the notebooks' outputs, so that a build of the same package judges nothing again.
 """
 
@@ -22,8 +23,8 @@ from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 
 from clbook.data import written
-from clbook.papers import judging
-from clbook.papers.judging import paper as read_paper
+from clbook_book.audit import judging
+from clbook_book.audit.judging import paper as read_paper
 
 logger = logging.getLogger(__name__)
 
@@ -48,7 +49,9 @@ KEYS = (
 )  # of ledger.json
 PAGES = {name: f"book/papers/{name.lower()}" for name in judging.NAMES}
 LEDGER = "book/ledger"
-NAMED = re.compile(r"tests/\w+\.py(?:::\w+)?|[a-z]+(?:-[a-z0-9]+)+")  # a test, or perhaps a claim
+NAMED = re.compile(
+    r"tests/[\w/]+\.py(?:::\w+)?|[a-z]+(?:-[a-z0-9]+)+"
+)  # a test, or perhaps a claim
 WHOSE = {
     "claims": False,
     "own-claims": True,

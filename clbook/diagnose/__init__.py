@@ -2,7 +2,7 @@
 
 `report` reads arrays, or files of them, and says what each number means beside references that are computed from the
 same data. `collect` fills these arrays from a torch module. `trace_kernel` is the neural kernel of a network of an
-ordinary size; `clbook.diagnose.inpage.in_page` is a block of a page that takes a reader's file. Nothing here trains.
+ordinary size. Nothing here trains.
 From a shell:
 
     python -m clbook.diagnose embeddings.npz --tau 0.1 --html report.html

@@ -6,7 +6,6 @@ import math
 
 import numpy as np
 
-from clbook.diagnose.reporting import Report
 from clbook.diagnose.words import TWO_VIEWS
 from clbook.style import INK, MUTED, Picture, axes, colour, legend, log_axis
 
@@ -24,7 +23,7 @@ LABELS = {
 }
 
 
-def strips(reports: dict[str, Report]) -> Picture:
+def strips(reports: dict) -> Picture:
     """The lines about two views of some reports, each as a share of its reference; alarm zones are shaded.
 
     Args:
@@ -51,7 +50,7 @@ def strips(reports: dict[str, Report]) -> Picture:
     )
 
 
-def spectrum(report: Report) -> Picture:
+def spectrum(report) -> Picture:
     """The deviations along the axes, descending, as shares of the largest."""
     fig, ((ax,),) = axes(1, width=4.4, height=3.0)
     for k, (where, sizes) in enumerate(report.deviations.items()):

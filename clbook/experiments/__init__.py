@@ -1,6 +1,6 @@
-"""The course: one folder for each page that trains, with the page's name.
+"""What is trained, and what is checked of it: a folder for each experiment.
 
-A chapter's folder hands on `Config`, `Result` and `run`, and its docstring says what its modules hold. The chapters:
+Each hands on `Config`, `Result` and `run`, and its docstring says what its modules hold. Those of the chapters:
 
     landscape      What does the loss alone decide?
     overlap        What does it know when views overlap?
@@ -13,5 +13,6 @@ A chapter's folder hands on `Config`, `Result` and `run`, and its docstring says
     alignment      Is self-supervision secretly supervised?
     why            Who averages, the counts or the network?
     images         Do the effects show on real images?
-    photographs    Labels against none, and the norm before the loss, on photographs.
+    practice       Which of five runs is healthy?
+    diagnose       One healthy run and five sick ones, to be told apart.
 """

@@ -1,8 +1,4 @@
-"""One explorer, two renderings: a live panel in JupyterLab, a player with every frame in it in the built book.
-
-`inpage.train_here` is a block that trains in the reader's page itself, from the traced step of the experiment;
-`playground.Playground` is one whose points the reader moves.
-"""
+"""One explorer, two renderings: a live panel in JupyterLab, a player with every frame in it in the built book."""
 
 from __future__ import annotations
 

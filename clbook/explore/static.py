@@ -202,9 +202,9 @@ def filled(template, setup, css=(), js=(), **shown) -> str:
     """The HTML of a block.
 
     Args:
-        template: path of its file in the package.
+        template: its file, with the package: "clbook.explore/player.html".
         setup: what the script reads.
-        css, js: paths of files that the block brings with it.
+        css, js: files that the block brings with it.
         shown: what the template asks for besides.
     """
     shown["setup"] = json.dumps(setup).replace("<", "\\u003c")  # it stands inside HTML
@@ -247,10 +247,14 @@ class Player(Block):
         stills = [picture.inline(96, 64) for picture in self.pictures]
         width = round(self.pictures[0].fig.get_figwidth() * 96)  # CSS pixels
         return filled(
-            "explore/player.html",
+            "clbook.explore/player.html",
             self.setup,
-            css=["explore/player.css"],
-            js=["explore/address.js", "explore/frames.js", "explore/player.js"],
+            css=["clbook.explore/player.css"],
+            js=[
+                "clbook.explore/address.js",
+                "clbook.explore/frames.js",
+                "clbook.explore/player.js",
+            ],
             player=self,
             knobs=self.knobs,
             stills=stills,
@@ -264,8 +268,9 @@ def said(value) -> str:
 
 
 def file(name) -> str:
-    """The text of a file of the package."""
-    return importlib.resources.files("clbook").joinpath(name).read_text(encoding="utf-8")
+    """The text of a file of a package: "clbook.explore/player.js"."""
+    package, _, path = name.partition("/")
+    return importlib.resources.files(package).joinpath(path).read_text(encoding="utf-8")
 
 
 def _number(sign) -> float:

@@ -4,5 +4,5 @@ fingerprint   what a result depends on: the code that it uses
 store         one file for each finished run
 sweep         many runs: from the store where possible, the rest in parallel
 labelled      results as xarray Datasets, axes by name
-records       runs that take longer than a build may, kept in the book
+records       a run that was kept as a file: reading it
 """

@@ -2,7 +2,8 @@
 
 It is the code that runs: the syntax trees of all modules that a run uses. Comments, docstrings and layout are no part
 of a syntax tree, so an edit of them changes nothing. Imports are followed through all packages that are no part of
-Python and are not installed, the reader's own among them, and through `clbook` wherever it lies. Installed packages
+Python and are not installed, the reader's own among them, and through `clbook` and the book's
+own package wherever they lie. Installed packages
 count by their version where they compute: those of `COMPUTING`.
 
 What imports do not show is not seen: a module that is loaded by a name put together at run time, a value that other
@@ -28,6 +29,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 COMPUTING = ("torch", "numpy", "kornia", "scipy", "scikit-learn", "pillow")  # what makes results
+OURS = ("clbook", "clbook_book")
 INSTALLED = ("site-packages", "dist-packages")  # folders of what pip and Debian install
 STANDARD = Path(sysconfig.get_path("stdlib"))
 DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
@@ -113,7 +115,7 @@ def _spec(module: str):
     if spec is None:
         return None
     places = [spec.origin] if spec.origin else spec.submodule_search_locations or ()
-    own = module.partition(".")[0] == "clbook" or any(_is_own(Path(place)) for place in places)
+    own = module.partition(".")[0] in OURS or any(_is_own(Path(place)) for place in places)
     return spec if own else None
 
 

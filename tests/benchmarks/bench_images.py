@@ -3,7 +3,7 @@
 Run as `python bench_images.py`; both in one process, in turns, the median of some repeats. A third one is ours with the
 colours of an image one after the other, as it was before they came last for each pixel. `--width 32 --batch 256` is the
 size of the wall's network (`experiments.images.wall`). Then the model of
-`clbook.experiments.images.cost` fitted on this machine, and by how much it is off on sizes not used in the fit.
+`clbook_book.course.images.cost` fitted on this machine, and by how much it is off on sizes not used in the fit.
 """
 
 import argparse
@@ -18,10 +18,10 @@ import xarray
 from torch import nn
 
 from clbook import losses
-from clbook.experiments.images import cost
 from clbook.experiments.images.experiment import Config, Trainer
 from clbook.experiments.images.networks import ResNet, projector
 from clbook.experiments.images.views import draw, views
+from clbook_book.course.images import cost
 
 FOLDER = pathlib.Path(__file__).parent
 CONFIG = Config(train=1000, batch=250, width=16, flip=True, optimiser="sgd")

@@ -29,10 +29,10 @@ import sys
 import tempfile
 import time
 
-from clbook.experiments.kernel import pull
-from clbook.explore import inpage, playground
-from clbook.trace.page import shared_code
 from clbook.training.loop import learning, one_thread, training_of
+from clbook_book.course.kernel import pull
+from clbook_book.live import inpage, playground
+from clbook_book.live.page import shared_code
 
 sys.path.append(str(pathlib.Path(__file__).parent.parent))  # what tests share
 

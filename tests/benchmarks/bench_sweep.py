@@ -45,7 +45,7 @@ def measured(checkout, imports, what, arguments):
     with tempfile.TemporaryDirectory() as cache:
         environment = {
             **os.environ,
-            "PYTHONPATH": str(checkout),
+            "PYTHONPATH": f"{checkout}:{checkout}/book",
             "CLBOOK_CACHE": cache,
             "OMP_NUM_THREADS": "1",
         }

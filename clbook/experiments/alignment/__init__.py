@@ -1,7 +1,6 @@
 """Is self-supervision secretly supervised? The chapter's training.
 
 `experiment` trains a network for each loss, `surrogate` lets similarities descend by themselves, without a network.
-`figures` draws. SA's claims, definitions, theorems and longer trainings are in `papers.sa`.
 """
 
 from clbook.experiments.alignment.experiment import (

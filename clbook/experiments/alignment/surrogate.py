@@ -220,24 +220,6 @@ def logits(sims: Tensor, counts: Tensor, labels: Tensor, tau: float | Tensor) ->
     return sims / tau + below(counts, labels)
 
 
-def batch_losses(tables: Tensor, counts: Tensor, labels: Tensor, tau: float | Tensor) -> Tensor:
-    """(..., 2) a batch's losses (SA Sec. 3), CL's at Sigma^CL and NSCL's at Sigma^NSCL.
-
-    Args:
-        tables: (..., 2, n, 2n) Sigma^CL and Sigma^NSCL.
-        counts, labels: (..., n).
-        tau: a number or (..., 1, 1, 1).
-    """
-    n = counts.shape[-1]
-    views = (tables / tau)[..., n:]
-    pull = views.diagonal(dim1=-2, dim2=-1)  # (..., 2, n)
-    scores = logits(tables, counts, labels, tau)
-    push = scores.logsumexp(-1)
-    counts = counts[..., None, :]
-    anchors = (push - pull) * counts
-    return anchors.sum(-1) / counts.sum(-1)
-
-
 def batch_gradients(tables: Tensor, counts: Tensor, labels: Tensor, tau: float | Tensor) -> Tensor:
     """(..., 2, n, 2n) gradients of `batch_losses` in the tables; arguments as there."""
     n = counts.shape[-1]

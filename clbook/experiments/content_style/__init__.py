@@ -1,7 +1,7 @@
 """What is kept of content and of style? (CS) The chapter's training.
 
 `experiment`: encoders of latents that are known (`clbook.latents`). `projector`: the same question on images.
-`collapse`: what the theory says about gradients and optima, checked. `figures` and `projector_figures` draw them.
+`collapse`: what the theory says about gradients and optima, checked.
 """
 
 from clbook.experiments.content_style.experiment import (

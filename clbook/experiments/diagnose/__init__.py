@@ -1,4 +1,4 @@
-"""What is wrong with my encoder? `experiment` has one healthy run and five sick ones, `figures` their lines."""
+"""What is wrong with my encoder? `experiment` has one healthy run and five sick ones."""
 
 from clbook.experiments.diagnose.experiment import (
     HEALTHY,

@@ -1,5 +1,4 @@
-"""What does the network add? `experiment` holds the chapter's training, `closed_forms` the kernel against its formulas,
-`figures` what it draws."""
+"""What does the network add? `experiment` holds the chapter's training."""
 
 from clbook.experiments.kernel.experiment import (
     FLOWS,

@@ -1,8 +1,7 @@
 """What the loss alone decides: a configuration of points on the sphere, without data and without a network.
 
 `experiment` measures one configuration (loss, gradient, curvature), `curves` the loss over the number of places, its
-plateau and thresholds, `maps` what the loss forgets about the data, `descent` where it sends free points, `variation`
-LS Lemma B.4; `figures` draws.
+plateau and thresholds, `maps` what the loss forgets about the data.
 """
 
 from clbook.experiments.landscape.curves import (
@@ -24,7 +23,6 @@ from clbook.experiments.landscape.experiment import (
     tangents,
 )
 from clbook.experiments.landscape.maps import Maps, MapsConfig, Shuffle, forget
-from clbook.experiments.landscape.variation import SecondVariation, second_variation
 
 __all__ = [
     "ETA",
@@ -33,7 +31,6 @@ __all__ = [
     "Maps",
     "MapsConfig",
     "Result",
-    "SecondVariation",
     "Shuffle",
     "counts",
     "curvature",
@@ -44,7 +41,6 @@ __all__ = [
     "reach",
     "restricted",
     "run",
-    "second_variation",
     "tangents",
     "uniform_loss",
 ]

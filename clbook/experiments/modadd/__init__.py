@@ -2,8 +2,7 @@
 
 `experiment`: contrastive training on CModAdd; `classifier`: what follows it in a run, ModAdd from the learned table;
 `lookup`: the exact optimum of the loss on look-up tables, and gradient descent to it; `equivalence`: which symbols mean
-the same in a finite distribution. `play` trains table and transformer in a page, a batch a step. `figures` draws the
-training, `lookup_figures` the optimum.
+the same in a finite distribution.
 """
 
 from clbook.experiments.modadd.experiment import (

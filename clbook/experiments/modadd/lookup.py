@@ -22,10 +22,10 @@ from clbook.experiments.modadd.equivalence import (
     conditional_gap,
     random_table,
 )
-from clbook.trace.seen import distance_ratio, on_main_axes
 from clbook.training.loop import PROGRESS_EVERY, Training, one_thread, wanted
 from clbook.training.optim import sgd
 from clbook.training.settings import Outcome, Settings, quantity, setting
+from clbook.training.shown import distance_ratio, on_main_axes
 from clbook.training.streams import stream
 
 START = 0  # purpose of the stream of random numbers

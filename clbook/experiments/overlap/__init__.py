@@ -1,4 +1,4 @@
-"""When does the loss remember the data? `experiment` holds tables on overlapping views, `figures` what is drawn."""
+"""When does the loss remember the data? `experiment` holds tables on overlapping views."""
 
 from clbook.experiments.overlap.experiment import (
     MAPS,

@@ -1,4 +1,4 @@
-"""Which run is healthy? `experiment` trains the five runs of the page with their signs, `figures` draws them."""
+"""Which run is healthy? `experiment` trains the five runs of the page with their signs."""
 
 from clbook.experiments.practice.experiment import FAULTS, RUNS, Config, Result, View, look, run
 

@@ -1,7 +1,4 @@
-"""When do clusters separate? The chapter's training; `condition` holds its theory checks, `figures` what it draws.
-
-`play` is the same training on points that a reader of the front page moves.
-"""
+"""When do clusters separate? The chapter's training; `condition` holds its theory checks."""
 
 from clbook.experiments.separability.experiment import (
     PAIR,

@@ -9,10 +9,9 @@ import torch
 from sklearn.isotonic import IsotonicRegression
 from sklearn.metrics import confusion_matrix, roc_auc_score
 
-from clbook import kernels, theory
+from clbook import theory
 from clbook.experiments.separability.experiment import VIEWS, Config, Flow, Result
 from clbook.losses import simplified
-from clbook.metrics import intervals
 
 
 @dataclasses.dataclass
@@ -144,16 +143,6 @@ def step_error(config: Config, gradient: str = "partial") -> float:
     return float(error)
 
 
-def constant_gradient(n: int, tau: float) -> float:
-    """Returns the largest derivative of LS eq. 12, in points and in views, where all n of each are embedded at 0."""
-    z = torch.zeros(n, 1, requires_grad=True)
-    v = torch.zeros(1, n, 1, requires_grad=True)
-    loss = simplified(z, v, tau)
-    gradients = torch.autograd.grad(loss, (z, v))
-    largest = [gradient.abs().max() for gradient in gradients]
-    return float(max(largest))
-
-
 def measured_growth(result: Result) -> float:
     """Rate of growth, per unit of flow time lr * iterations, of the gap between the two class means.
 
@@ -175,29 +164,6 @@ def measured_growth(result: Result) -> float:
     log_gap = np.log(gap[linear])
     slope, _ = np.polyfit(result.steps[linear], log_gap, 1)
     return float(slope / config.lr)
-
-
-def block_error(config: Config) -> tuple[float, float]:
-    """(sigma^2, max |K_ij(0) - block mean|): what the proof of Theorem 4.3 (Step 2) says is O(sigma^2).
-
-    The cross terms <mu_q, xi_j> of K = <mu + xi, mu + xi> are first order in xi, so the entries differ by O(sigma).
-    """
-    flow = Flow([config])
-    labels = flow.shared.labels
-    K = flow.tangent_kernel(flow.state, flow.state.weights)[0]  # (n, n, d, d)
-    kernel = K.diagonal(dim1=2, dim2=3).mean(-1)
-    one_hot = torch.nn.functional.one_hot(labels).to(kernel)
-    average = one_hot / one_hot.sum(0) @ one_hot.T
-    blocks = average @ kernel @ average
-    error = (kernel - blocks).abs().max()
-    _, sigma2 = kernels.gradient_structure(kernel, labels)
-    return float(sigma2), float(error)
-
-
-def whole_classes(result: Result, sizes: list[int]) -> np.ndarray:
-    """(T,) whether every class is one interval of the line at each recorded time; d = 1, classes side by side."""
-    z = torch.from_numpy(result.z[..., 0])
-    return intervals(z, sizes).numpy()
 
 
 def evenly_chosen(result: Result, count: int) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""Where do embeddings on the sphere end? `experiment` holds the chapter's training, `figures` what it draws."""
+"""Where do embeddings on the sphere end? `experiment` holds the chapter's training, `push` and `limits` its checks."""
 
 from clbook.experiments.sphere.experiment import (
     CLUSTERED,

@@ -1,4 +1,4 @@
-"""Who averages, the counts or the network? `experiment` trains symbols seen m times, `figures` draws them."""
+"""Who averages, the counts or the network? `experiment` trains symbols seen m times."""
 
 from clbook.experiments.why.experiment import (
     Config,

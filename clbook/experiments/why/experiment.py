@@ -16,10 +16,10 @@ import numpy as np
 import torch
 
 from clbook.models import MLP, mlp, stacked
-from clbook.trace.seen import distance_ratio, on_main_axes
 from clbook.training.loop import Training, array
 from clbook.training.optim import per_run, sgd
 from clbook.training.settings import Outcome, Settings, quantity, setting
+from clbook.training.shown import distance_ratio, on_main_axes
 from clbook.training.streams import stream
 
 OCCURRENCES, START, LAYERS = range(3)  # purposes of the streams of random numbers

@@ -1,7 +1,6 @@
 """Words and their twins (SL App. A.11, Fig. 9): the chapter's training.
 
-`twins` makes the text: words split by a coin, and pairs to compare; `experiment` trains on it; `neighbours` looks at
-one word in a run, `atlas` at all of them; `figures` holds what the chapter draws.
+`twins` makes the text: words split by a coin, and pairs to compare; `experiment` trains on it.
 """
 
 from clbook.experiments.words.experiment import Config, Embedding, Result, run

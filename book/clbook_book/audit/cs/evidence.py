@@ -1,0 +1,437 @@
+"""What the claims of CS are judged on: each function's name is what the measures call its result."""
+
+import functools
+
+import numpy as np
+import torch
+
+from clbook import theory
+from clbook.experiments.content_style import collapse
+from clbook_book import records
+from clbook_book.audit.cs import computed, flow, optima, recipes
+from clbook_book.audit.cs.computed import of_seeds
+from clbook_book.course.content_style import series
+
+SEEDS, FIVE = recipes.SEEDS, recipes.FIVE
+SCALES = computed.SCALES
+STARTS = computed.STARTS
+READ_FROM = computed.READ_FROM
+TAUS = computed.TAUS
+
+BATCHES = range(2, 13)  # numbers of pairs from below the eight dimensions to above them
+FAR = (30, 300, 3000, 30_000, 1e8)  # sizes of the content, for `far` and `collapsed`
+SCALINGS = {
+    "zero on style": [3] * 4 + [0] * 4,
+    "0.1 on style": [1] * 4 + [0.1] * 4,
+    "uneven on content": [1, 1, 2, 2] + [0] * 4,
+}
+
+
+# The abstract, Sections 2 and 3.
+
+
+@functools.cache
+def keeping():
+    """{world: of each seed, the losses of maps that keep content and scale style, and what can be read from them}."""
+    return records.value("cs-keeping")
+
+
+@functools.cache
+def written():
+    """Our losses beside eq. 1 and 4 written out: the largest differences."""
+    return of_seeds(flow.definition_errors)
+
+
+@functools.cache
+def worlds():
+    """Of the generators: error of the inverse, difference of content and least distance of style within pairs."""
+    return of_seeds(optima.generator_errors)
+
+
+@functools.cache
+def split():
+    """Eq. 2 for three numbers of content dimensions: its error, and what a smaller rank leaves of the distance."""
+    found = []
+    for d_c in (1, 4, 7):
+        found += of_seeds(flow.alignment_split, d_c)
+    return found
+
+
+@functools.cache
+def lowered():
+    """What is left of the distance within pairs when singular values of W are set to zero."""
+    return of_seeds(flow.lower_rank)
+
+
+def _maps(name: str, configs: dict) -> dict:
+    """{setting: (seeds, 8, 8) trained maps} of the record `name` of linear encoders, made of {setting: Config}."""
+    runs = recipes.runs_of(name, configs)
+    return {setting: found["map"].values for setting, found in runs.items()}
+
+
+@functools.cache
+def linear():
+    """{settings: (seeds, 8, 8) trained maps} of a record of linear encoders."""
+    return _maps("cs-linear", recipes.linear_configs())
+
+
+@functools.cache
+def heated():
+    """{(d_c, tau_c, style sd): (seeds, 8, 8) trained maps} of a record of linear encoders on the sphere."""
+    return _maps("cs-sweep", recipes.sweep_configs())
+
+
+@functools.cache
+def deep():
+    """{(width, world, style sd, label): runs of three seeds} of the records of deep encoders."""
+    found = {}
+    for name, configs in recipes.deep_configs().items():
+        found |= recipes.runs_of(name, configs)
+    return found
+
+
+@functools.cache
+def rotated():
+    """{(width, world, style sd, label): runs of five seeds} of the record of encoders that start from rotations."""
+    return recipes.runs_of("cs-deep-rotated", recipes.rotated_configs())
+
+
+@functools.cache
+def shield():
+    """{(d_c, layers above the fourth): runs of three seeds} of the record of an encoder under projectors."""
+    return recipes.runs_of("cs-projectors", recipes.projector_configs())
+
+
+@functools.cache
+def classes():
+    """The record of encoders of four classes."""
+    return records.load("cs-classes")
+
+
+@functools.cache
+def classifier():
+    """The record of classifiers of four classes."""
+    return records.load("cs-classifier")
+
+
+# Section 4.1: Figure 1 and Table 1.
+
+
+@functools.cache
+def sphere_grid():
+    """Of runs on the sphere: d_c, tau, tau d_c (1 - rho), style's gain over content's, and the same as predicted."""
+    return series.grid_rows(records.runs("cs-sphere-grid"))
+
+
+@functools.cache
+def deep_short():
+    """{(world, label): runs} of the chapter's deep encoders, which train for 2,000 steps (a record)."""
+    runs = iter(records.runs("cs-deep-short"))
+    found = {}
+    for key, configs in recipes.short_configs().items():
+        found[key] = [next(runs) for _ in configs]
+    return found
+
+
+@functools.cache
+def unit():
+    """Error of eight temperatures as a change of units, for p = 1 and 2."""
+    return [flow.unit_error(p) for p in (1, 2)]
+
+
+@functools.cache
+def predicted():
+    """{style sd: tau d_c (1 - rho), and style's gain over content's by the linear theory} at the deep settings."""
+    base = recipes.deep_configs()["cs-deep-sphere"][50, "sphere", 0.15, "content"]
+    found = {}
+    for sd in recipes.SDS:
+        c = base.replace(style_sd=sd)
+        rho = collapse.pair_cosine(c)
+        share = theory.style_share(c.tau, c.d_c, c.d - c.d_c, rho)
+        found[sd] = (c.tau * c.d_c * (1 - rho), share)
+    return found
+
+
+@functools.cache
+def scaled_inverse():
+    """{d_c: [(seeds,) loss of the inverse of g at its best scale, for each of two style sds]} of deep latents.
+
+    Any generator has the same: the inverse gives the latents themselves.
+    """
+    return records.value("cs-scaled-inverse")
+
+
+@functools.cache
+def parts():
+    """{(world, d_c): (seeds, 3, maps) alignment, uniformity and total of the linear maps of the table of losses}."""
+    return records.value("cs-parts")
+
+
+@functools.cache
+def temperatures():
+    """{encoder: style's gain over content's, as trained and with the temperatures undone, (2, TAUS)} (a record)."""
+    return records.value("cs-temperatures")
+
+
+@functools.cache
+def inverse():
+    """{(world, p): alignment, uniformity and total of the inverse of g, of each seed} in ten dimensions."""
+    return records.value("cs-inverse")
+
+
+# Section 4.2: Figure 2 and Table 2.
+
+
+@functools.cache
+def heads():
+    """The record of the projector on digits, outputs of length 1 on average."""
+    return records.load("cs-heads")
+
+
+@functools.cache
+def digits():
+    """The record of the projector on digits, outputs of variance 1."""
+    return records.load("cs-digits")
+
+
+@functools.cache
+def cifar():
+    """The record of SimCLR on CIFAR-10."""
+    return records.load("images-cifar10")
+
+
+@functools.cache
+def norms():
+    """The record of the projector on CIFAR-10, outputs normalised or standardised."""
+    return records.load("photographs-norms")
+
+
+@functools.cache
+def slow():
+    """The record of the projector on CIFAR-10, outputs normalised, at the rate of the outputs of variance 1."""
+    return records.load("photographs-rate")
+
+
+# Appendices A and B: matrices and assumptions.
+
+
+@functools.cache
+def products():
+    """Of 81 products of matrices: how many contradict Lemma 2, Lemma 3 as printed, and Lemma 3 as it should be."""
+    return of_seeds(optima.product_ranks)
+
+
+@functools.cache
+def axes():
+    """How far two covariances are from commuting and from diagonal in the best basis; the latter if axes are shared."""
+    return of_seeds(flow.axes)
+
+
+@functools.cache
+def sphere_eigenvalues():
+    """{style sd: smallest eigenvalue of Sigma_x - Sigma_x~} on the sphere, where a latent has the variance 1/8."""
+    found = {}
+    for sd in recipes.TRIED:
+        rho = collapse.pair_cosine(series.SPHERE.replace(style_sd=sd))
+        found[sd] = (2 * rho - 1) / 8
+    return found
+
+
+@functools.cache
+def dial():
+    """{style sd: {share: ascending eigenvalues of share Sigma_x - Sigma_x~, of each seed}}."""
+    found = {}
+    for sd in (0.1, 0.2, 0.3, 0.6, 1.0):
+        found[sd] = {share: of_seeds(flow.eigenvalues, sd, share) for share in (1, 2)}
+    return found
+
+
+# Appendix C: the gradient of the linear model.
+
+
+@functools.cache
+def scaled():
+    """The gradient at four temperatures beside that at temperature 1: off where W is scaled along; cosine where not."""
+    found = []
+    for tau in (0.1, 0.5, 2, 10):
+        found += of_seeds(flow.tempered, tau)
+    return found
+
+
+@functools.cache
+def errors():
+    """Of each seed the relative errors of Lemma 5, corrected, as printed, without the negatives' gradient."""
+    return records.value("cs-errors")
+
+
+@functools.cache
+def derivatives():
+    """Relative errors of the derivative before eq. 7: as printed, and with z_i's part as another's negative."""
+    return of_seeds(flow.printed_derivatives)
+
+
+@functools.cache
+def limits():
+    """{(anchors, size of W): of each seed the errors of eq. 10 and 13, and the largest |M share - 1|}."""
+    found = {}
+    for n in (64, 256, 1024):
+        for scale in (1.0, 1e-3):
+            found[n, scale] = of_seeds(flow.limit_errors, n, scale, seeds=FIVE)
+    return found
+
+
+@functools.cache
+def endless():
+    """{size of W: cross term over the other one, least and largest M share} for endless negatives."""
+    return {scale: flow.endless(scale) for scale in (1.0, 1e-3)}
+
+
+@functools.cache
+def spectra():
+    """{number of pairs: (seeds, 8) singular values of the gradient} without content."""
+    sizes = (*BATCHES, 100)
+    return {n: np.stack(of_seeds(flow.gradient_spectrum, 0, n=n, seeds=FIVE)) for n in sizes}
+
+
+def _covariances(n: int, seed: int) -> torch.Tensor:
+    """(2, 8, 8) of the data and within pairs, from n pairs without content."""
+    generator = torch.Generator().manual_seed(seed)
+    return flow.covariances(*collapse.pairs(n, 0, 0.3, generator))
+
+
+@functools.cache
+def estimates():
+    """{number of pairs: (seeds, 2, 8, 8) the two covariances}; the last number stands for infinitely many."""
+    sizes = (*BATCHES, 100, 20_000)
+    return {n: np.stack(of_seeds(_covariances, n, seeds=FIVE)) for n in sizes}
+
+
+@functools.cache
+def forms():
+    """Of eq. 15: its error, the diagonal of the matrix in the middle, the largest of its other entries."""
+    return of_seeds(flow.latent_form, 0.3)
+
+
+@functools.cache
+def entries():
+    """(8, 8) gradient over entry of W, through a random generator, and through none."""
+    return of_seeds(flow.entry_ratios)
+
+
+@functools.cache
+def ratios():
+    """For three spreads of style, of each seed: how much faster content grows, by autograd, the law, as printed."""
+    return records.value("cs-ratios")
+
+
+@functools.cache
+def readings():
+    """{start: (style sd, number of pairs, seed) share of the seven d_c that are read off rightly}."""
+    return records.value("cs-readings")
+
+
+@functools.cache
+def recipe():
+    """{(content sd, name of a tau_c): (tau_c, (seeds,) how much faster content grows)}."""
+    return records.value("cs-recipe")
+
+
+@functools.cache
+def loss_at_zero():
+    """The loss at W = 0 over (M + 1) M log(1 + M), and at W = 1, for three numbers of anchors."""
+    found = []
+    for n in (8, 64, 512):
+        found += of_seeds(flow.loss_at_zero, n)
+    return found
+
+
+# Appendix D: what is optimal.
+
+
+@functools.cache
+def surface():
+    """{d_c: (content, style) the loss of maps that find the latents and scale them}."""
+    return records.value("cs-surface")
+
+
+@functools.cache
+def far():
+    """{d_c: losses of a linear encoder without style at ever larger content}."""
+    return {k: collapse.surface(FAR, (0,), k)[:, 0] for k in (1, 2, 4)}
+
+
+@functools.cache
+def collapsed():
+    """Of each seed {d_c: losses of a nonlinear encoder without style at ever larger content}."""
+    found = []
+    for seed in SEEDS:
+        found.append({k: optima.collapsed(FAR, k, seed=seed) for k in (1, 2, 4)})
+    return found
+
+
+@functools.cache
+def no_content():
+    """The lowest loss of a linear encoder that drops all there is, at any scale: without content style is all."""
+    return float(collapse.surface(FAR, (0,), 0)[:, 0].min())
+
+
+@functools.cache
+def corner():
+    """{d_c: (seeds, content, style) losses of the inverse of g, its content once or twice, its style 0 to 2 times}."""
+    found = {}
+    for k in (0, 1, 4):
+        found[k] = np.stack(of_seeds(collapse.surface, (1, 2), (0, 1, 2), k, batches=7))
+    return found
+
+
+@functools.cache
+def layers():
+    """{(layers of f, scale of the content): of each seed the singular values of the gradient in each layer}, without
+    style."""
+    found = {}
+    for depth in (1, 3):
+        for scale in (2, 30):
+            found[depth, scale] = of_seeds(optima.layer_spectra, depth, scale=scale)
+    return found
+
+
+@functools.cache
+def sphere_identity():
+    """{D: loss of the collapsed encoder and of D f, rank of f and of D f, the largest gradient in the style}."""
+    return {name: optima.sphere_identity(scaling) for name, scaling in SCALINGS.items()}
+
+
+# Appendix E: DirectCLR.
+
+
+@functools.cache
+def weak_decay():
+    """A run of DirectCLR on digits with the usual weight decay (a record)."""
+    return records.runs("cs-weak-decay")[0]
+
+
+@functools.cache
+def directclr():
+    """The record of DirectCLR on digits."""
+    return records.load("cs-direct")
+
+
+@functools.cache
+def decayed():
+    """The record of DirectCLR and SimCLR on digits, trained until unused weights have decayed."""
+    return records.load("cs-directclr")
+
+
+# What the page alone shows.
+
+
+@functools.cache
+def loss_of_x():
+    """{record: {key: of each seed the least loss of s x over scales s}} of deep runs without content."""
+    return records.value("cs-loss-of-x")
+
+
+@functools.cache
+def other_images():
+    """The record of photographs and handwritten digits through the projector, outputs normalised or not."""
+    return records.load("cs-other-images")

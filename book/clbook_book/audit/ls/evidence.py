@@ -1,0 +1,405 @@
+"""What the claims of LS are judged on: each function's name is what the measures call its result."""
+
+import functools
+
+import numpy as np
+import torch
+
+from clbook import sweep
+from clbook.experiments import landscape, separability, sphere
+from clbook.experiments.separability import Config
+from clbook.metrics import separable
+from clbook_book import records
+from clbook_book.audit.judging import of_computed, of_groups, of_record, of_runs
+from clbook_book.audit.ls import checks, computed, exact, repair
+from clbook_book.audit.ls.recipes import each
+from clbook_book.audit.ls.variation import second_variation, within_lemma
+from clbook_book.course.separability import series
+from clbook_book.course.separability.recipes import checked
+from clbook_book.course.sphere import recipes as sphere_recipes
+
+SEEDS, SPREADS, PLACES, DATA = computed.SEEDS, computed.SPREADS, computed.PLACES, computed.DATA
+
+
+def of_seeds(run, config, record=()) -> list:
+    """Runs of five seeds."""
+    return sweep(run, each(config, seed=SEEDS), record=record)
+
+
+# What the chapter on separability shows as well.
+repeats = series.repeats
+donuts = series.donuts
+
+
+# Images (Fig. 1, Fig. 4).
+
+
+# SimCLR on MNIST: accuracies of pixels and features.
+mnist_images = of_record("images-mnist")
+# SimCLR on CIFAR-10: accuracies of pixels and features, spectra.
+cifar = of_record("images-cifar10")
+# Two classes of CIFAR-10 on a line, the linear readout over time.
+emergence = of_record("images-emergence")
+
+
+# The losses and their landscape (Sections 2 and 3).
+
+
+@functools.cache
+def written():
+    """Our functions beside the definitions written out, five draws."""
+    return [exact.written_out(seed) for seed in SEEDS]
+
+
+@functools.cache
+def scales():
+    """How much eq. 1 changes when an embedding is multiplied by a number, five draws."""
+    return [exact.rescaled(seed) for seed in SEEDS]
+
+
+@functools.cache
+def on_sphere():
+    """What eq. 3 and eq. 1 have in common on the sphere, five draws."""
+    return [exact.on_the_sphere(seed) for seed in SEEDS]
+
+
+@functools.cache
+def pushed():
+    """How far points and their views are apart once embedded, as sets, for three maps; five draws."""
+    return [exact.pushed(seed) for seed in SEEDS]
+
+
+@functools.cache
+def maps():
+    """Four invariant maps of three clusters to the circle, two of them shuffled."""
+    return landscape.forget(landscape.MapsConfig())
+
+
+@functools.cache
+def by_tau():
+    """The loss over the number of even places, at six temperatures."""
+    few = landscape.Config(clusters=2, copies=1)
+    taus = (0.5, 0.2, 0.1, 0.05, 0.02, 0.01)
+    return sweep(landscape.run, each(few, tau=taus))
+
+
+@functools.cache
+def by_tolerance():
+    """The thresholds at which the loss is level, for three tolerances."""
+    few = landscape.Config(clusters=2, copies=1)
+    return sweep(landscape.run, each(few, tolerance=(0.1, 0.01, 1e-4)))
+
+
+@functools.cache
+def finite():
+    """16 even places with 1, 4 and 16 points each."""
+    places = landscape.Config(clusters=16)
+    return sweep(landscape.run, each(places, copies=(1, 4, 16)))
+
+
+@functools.cache
+def still():
+    """Five even points of the circle, five points at one place, five random points."""
+    even = landscape.Config(clusters=5, copies=1)
+    one = landscape.Config(clusters=1, copies=5)
+    random = even.replace(arrangement="random", seed=5)
+    return sweep(landscape.run, [even, one, random])
+
+
+@functools.cache
+def solids():
+    """The simplex and the cross-polytope in three and four dimensions, the cross-polytope in five."""
+    solids = ((3, 4), (3, 6), (4, 5), (4, 8), (5, 10))
+    configs = [landscape.Config(dim=d, clusters=k, copies=1) for d, k in solids]
+    return sweep(landscape.run, configs)
+
+
+@functools.cache
+def saddles():
+    """Even places of the circle that several points share."""
+    pairs = ((4, 5), (8, 4), (3, 10))
+    configs = [landscape.Config(clusters=k, copies=m) for k, m in pairs]
+    return sweep(landscape.run, configs)
+
+
+@functools.cache
+def alone():
+    """Even points of the circle with a place each, at three temperatures."""
+    places = landscape.Config(copies=1)
+    configs = each(places, clusters=(3, 4, 5, 8, 16), tau=(0.05, 0.2, 0.5))
+    return sweep(landscape.run, configs)
+
+
+@functools.cache
+def variations():
+    """{direction: the second variation at five even points, by derivative and by formula}."""
+    z = landscape.even(5, 2)
+    turn = torch.stack([-z[:, 1], z[:, 0]], 1)
+    generator = torch.Generator().manual_seed(0)
+    draws = torch.randn(5, 1, generator=generator, dtype=z.dtype)
+    return {
+        "random h": second_variation(z, turn * draws, 0.2),
+        "rotation": second_variation(z, turn, 0.2),
+    }
+
+
+@functools.cache
+def within():
+    """Second variations inside the conditions of Lemma B.4, for two to five places."""
+    return [within_lemma(K) for K in (2, 3, 4, 5)]
+
+
+# When clusters separate (Section 4, Appendix C).
+
+
+# {map: relative errors of eq. 7, five draws} for maps that are no networks.
+velocity = of_computed("ls-velocity")
+# Two clusters followed on after they separate, a network and random features.
+followed = of_record("ls-lost-again")
+# The phase diagram with the partial gradient, and of its seven slowest runs, to their end.
+to_the_end = of_record("ls-to-the-end")
+
+
+@functools.cache
+def equal_means():
+    """A start at rest that meets all conditions of Theorem 4.3: the clusters' means are equal."""
+    return repair.equal_means(n=100, eps=0.1, tau=1.0)
+
+
+# Starts that meet all conditions of Theorem 4.3 and no weights separate: the clusters' gradients overlap.
+overlapping = of_computed("ls-overlapping")
+# The same with each number moved a little, five draws.
+overlapping_moved = of_computed("ls-overlapping-moved")
+# Clusters from tight to wide, so that their gradients overlap, with random features.
+overlap_runs = of_record("ls-overlap")
+# When 72 runs with each step kept separate, and when the repaired theorem promises it.
+promises = of_computed("ls-promises")
+
+
+@functools.cache
+def several():
+    """{setting: runs of five seeds} of three and four clusters in two and three dimensions."""
+    groups = of_groups("ls-several", "classes", "d")()
+    return {f"{classes} clusters, d = {d}": runs for (classes, d), runs in groups.items()}
+
+
+# Clusters and a donut under three losses.
+full_loss = of_record("ls-full-loss")
+# The phase diagram with random features in place of a network.
+random_features = of_record("ls-linear")
+
+
+# {features: runs of five seeds} from a tight start; the map is linear in its weights.
+linear_maps = of_groups("ls-linear-maps", "features")
+
+
+# (seeds, spreads, 2) sigma^2, and how far the kernel is from blocks, as clusters get tighter.
+blocks = of_computed("ls-blocks")
+# (seeds, spreads) Theta of the start as clusters get tighter.
+thetas = of_computed("ls-thetas")
+
+
+@functools.cache
+def steep():
+    """How steep the gradients of w sign(x) and of tanh(w x) are in x, over ever smaller distances."""
+    return [exact.steepness(distance) for distance in (0.1, 1e-3, 1e-6)]
+
+
+# The three settings of Figure 3.
+fig3 = of_record("ls-fig-3")
+
+
+@functools.cache
+def shapes():
+    """{data: runs of five seeds} of the donut and of clusters, with Theta and sigma^2 (records)."""
+    return {"donut": donuts()["rotation"], "clusters": records.runs("ls-clusters")}
+
+
+@functools.cache
+def affine():
+    """{data: whether an affine function separates the classes of the points themselves, by draw}."""
+    digits = Config(data="digits", augmentation="image", classes=3, n=99)
+    draws = map(separability.dataset, each(digits, seed=SEEDS))
+    found = {"mnist": records.load("ls-pixels").parted.values.astype(bool)}
+    found["digits"] = [separable(x, labels) for x, labels in draws]
+    found["donut"] = [separable(run.x, run.labels) for run in shapes()["donut"]]
+    return found
+
+
+# Three digits of MNIST, embedded on a line.
+fig4_mnist = of_record("ls-mnist")
+# The kernel of an encoder of images, before and after training.
+photo_blocks = of_record("photographs-blocks")
+# The kernel on two clusters and on a donut while networks train.
+stories = of_record("ls-fig-5-training")
+# Donuts from four widths of the start, with the alignment of the kernel.
+fig5 = of_record("ls-fig-5")
+# {"partial": relative errors (3 rates, 5 seeds) of Prop. 4.1 for one step}, the rate falling.
+step_errors = of_computed("ls-step-errors")
+# (gradient, growth rate of the gap between the clusters, the rate predicted) of ten runs.
+growth = of_computed("ls-growth")
+
+
+@functools.cache
+def constant():
+    """Five starts at which all points and views are at one place."""
+    start = Config(eps=0.0, spread=0.02, steps=1)
+    return of_seeds(separability.run, start, ("gamma", "theta", "sigma2"))
+
+
+@functools.cache
+def constant_slope():
+    """The largest derivative of the loss where all points and views are at one place."""
+    return checks.constant_gradient(n=100, tau=0.1)
+
+
+@functools.cache
+def phase_diagram():
+    """What condition (e) asks for, and the outcome, over a grid of eps and tau (a record)."""
+    return checked(records.load("ls-phase-diagram"))
+
+
+@functools.cache
+def tiny():
+    """Five seeds of two clusters from a start of extent 1e-4, at the temperature 1e-4."""
+    tight = Config(eps=1e-4, tau=1e-4, steps=400, linger=1)
+    return series.of_seeds({"tiny": tight})["tiny"]
+
+
+@functools.cache
+def block_powers():
+    """The power of sigma^2 with which the error of the kernel's blocks falls, for each seed."""
+    return [np.polyfit(*np.log(block.T), 1)[0] for block in blocks()]
+
+
+# Appendix B: variations of the loss, and its kernel.
+
+
+@functools.cache
+def first_variations():
+    """The derivative of eq. 3 by autograd and by eq. 13, five draws."""
+    return [exact.first_variation(seed) for seed in SEEDS]
+
+
+@functools.cache
+def pairwise():
+    """Errors of eq. 14 over many losses: where eta(0) = 1, where it is 3, and corrected; a row a draw."""
+    return [exact.pairwise(seed) for seed in SEEDS]
+
+
+@functools.cache
+def parted():
+    """How much the loss of a constant map changes where its points are parted at random, for losses and draws."""
+    return [change for seed in SEEDS for change in exact.parted(seed)]
+
+
+# {eta: the largest derivative of eq. 3 at k f as k grows}.
+growing = of_computed("ls-growing")
+
+
+@functools.cache
+def multipliers():
+    """What eq. 18 says at even points: how far its integrals differ, as printed and corrected."""
+    sets = ((5, 2), (8, 2), (4, 3), (6, 3))  # places, dimension
+    return [exact.multiplier(landscape.even(count, dim)) for count, dim in sets]
+
+
+# The second variation along random directions, and Lemma B.4's bounds of it; for each of `PLACES`.
+bounds = of_computed("ls-bounds")
+# {what the network sees: distances of a view from its point after 20 steps, five seeds}.
+kept = of_computed("ls-kept")
+# {activation: {(scale of the entries of A, prefactor): relative error}} of the kernel of Prop. B.5.
+explicit = of_computed("ls-explicit")
+
+
+# Appendix C: the proof of Theorem 4.3.
+
+
+# (eps, gamma, tau, error of the linear law of Step 1) for extents, noises, temperatures and draws.
+linear_errors = of_computed("ls-linear-errors")
+# p in: error of Step 1's linear law ~ eps^p without noise, from eps to 2 eps.
+linear_powers = of_computed("ls-linear-powers")
+# The lowest eigenvalue of Step 3, what the proof says it is, the largest other one; `DATA` and seeds.
+eigenvalues = of_computed("ls-eigenvalues")
+
+
+@functools.cache
+def flows():
+    """The flow with constant blocks against the law of Step 4; two kernels, three random starts of each."""
+    draw = np.random.default_rng(0)
+    found = []
+    for a, b, c in ((3, 1, 2), (5, -1, 1)):
+        for _ in range(3):
+            start = draw.uniform(-0.5, 0.5, 20)
+            found.append(repair.still_kernel(a, b, c, start, t=1.0, tau=0.5))
+    return found
+
+
+# {points: (seeds, starts, 2)} |alpha(0)| / eps and |z_perp(0)| / eps of Step 4 at uniform starts.
+components = of_computed("ls-components")
+
+
+@functools.cache
+def printed_bounds():
+    """{constant: F(t) of Step 5 over time} at the start of `equal_means`."""
+    times = np.linspace(0, 1.5, 16)
+    found = {}
+    for constant in (1, 1000):
+        found[constant] = [
+            repair.printed_bound(t, constant, n=100, eps=0.1, tau=1.0) for t in times
+        ]
+    return found
+
+
+# Embeddings on the sphere (end of Section 3, Appendix D).
+
+
+@functools.cache
+def uniform_trained():
+    """Runs from a uniform start at four learning rates (a record)."""
+    trained, _ = sphere_recipes.uniform(records.load("ls-uniform-start"))
+    return trained
+
+
+@functools.cache
+def uniform_gentle():
+    """Runs from a uniform start at half the rate at which descent gets unstable (a record)."""
+    _, gentle = sphere_recipes.uniform(records.load("ls-uniform-start"))
+    return gentle
+
+
+# 2,000 points from a uniform start, all in one batch, beyond that rate.
+uniform_size = of_record("ls-uniform-size")
+# 2,000 points from a uniform start in batches of 200, at two learning rates.
+uniform_batches = of_record("ls-uniform-batches")
+
+
+# {(d, start): five seeds} of free points.
+vanilla = of_groups("ls-vanilla", "d", "start")
+
+
+# {(d, hidden layers): five seeds} of a network from points close together.
+cap = of_groups("ls-cap", "d", "depth")
+
+
+@functools.cache
+def cap_wide_gap():
+    """Five seeds of a network from points close together, on clusters as far apart as VA's."""
+    apart = sphere.Config(first=-3.0, gap=2.0, record_every=100)
+    return of_seeds(sphere.run, apart, ("clustered_at", "separable_at"))
+
+
+# Figure 6 with a network, at the paper's size.
+fig6 = of_record("ls-fig-6")
+# Figure 6 without a network, at the paper's size.
+fig6_free = of_record("ls-fig-6-free")
+
+
+# Runs on the circle with every step's kernel compared with that of the start, five seeds.
+on_circle = of_runs("ls-on-circle")
+
+
+@functools.cache
+def drifts():
+    """How far the kernel on the circle has moved when hyperplanes separate the clusters, five seeds."""
+    return [run.drift[run.steps == run.separable_at][0] for run in on_circle()]

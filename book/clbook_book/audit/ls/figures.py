@@ -1,0 +1,182 @@
+"""Figures of the page on LS's items."""
+
+from __future__ import annotations
+
+import numpy as np
+import xarray
+from matplotlib.collections import LineCollection
+
+from clbook.style import MUTED, Picture, axes, colour, legend, log_axis
+from clbook_book.audit.judging import listed
+
+MARK = "#111111"
+
+
+def _paths(ax, one, steps, title):
+    """The kept trajectories of one run of a record; returns when it separated, in words."""
+    path = one.path.values
+    labels = one.labels.values
+    at = one.separable_at.item()
+    there = np.isfinite(path[0])
+    time, path = steps[: path.shape[1]][there] + 1, path[:, there]
+    for k in np.unique(labels):
+        bundle = LineCollection(
+            [np.column_stack([time, line]) for line in path[labels == k]],
+            colors=colour(k),
+            linewidths=0.8,
+            alpha=0.8,
+        )
+        bundle.set_gid(f"class {k}")
+        ax.add_collection(bundle)
+    if np.isfinite(at):
+        ax.axvline(at + 1, color=MARK, lw=1.2)
+    log_axis(ax)
+    when = "not within this run" if np.isnan(at) else f"separable at {at:.0f}"
+    pad = 0.06 * np.ptp(path)
+    ax.set(
+        xlim=(1, 1.05 * time[-1]),
+        ylim=(path.min() - pad, path.max() + pad),
+        xlabel="iteration + 1",
+        title=f"{title}\n{when}",
+    )
+    return when
+
+
+def figure_3(record: xarray.Dataset) -> Picture:
+    """LS Figure 3, second to fourth panel: the first seed of each pair of eps and tau."""
+    fig, (row,) = axes(record.sizes["panel"], width=7.8, height=2.8)
+    said = []
+    for ax, panel in zip(row, record.panel.values, strict=True):
+        one = record.sel(panel=panel, seed=0)
+        eps = one.eps.item()
+        tau = one.tau.item()
+        title = rf"$\varepsilon = {eps:g}$, $\tau = {tau:g}$"
+        when = _paths(ax, one, one.recorded_steps.values[::2], title)
+        said.append(f"ε = {eps:g}, τ = {tau:g}: {when}")
+    row[0].set_ylabel("embedding $z_i$")
+    return Picture(fig, "Trajectories of 20 points, seed 0. " + "; ".join(said) + ".")
+
+
+def figure_4(record: xarray.Dataset) -> Picture:
+    """The trajectories of MNIST's digits on a line (one seed), and the accuracy of a linear readout (all)."""
+    fig, ((left, right),) = axes(2, width=7.8, height=3.0)
+    first = record.sel(seed=0)
+    said = _paths(left, first, first.recorded_steps.values, "three digits, seed 0")
+    left.set_ylabel("embedding $z_i$")
+    for seed in record.seed.values:
+        one = record.sel(seed=seed)
+        name = f"seed {seed}"
+        right.plot(
+            one.recorded_steps + 1, one.accuracy, color=colour(seed + 3), label=name, gid=name
+        )
+    right.axhline(1 / 3, color=MUTED, lw=0.8, ls=":", label="guessing")
+    log_axis(right)
+    right.set(xlabel="iteration + 1", ylim=(0, 1.03), title="accuracy on a line")
+    legend(right, loc="upper left")
+    ends = listed(record.accuracy.isel(step=-1))
+    return Picture(
+        fig,
+        f"Three digits of MNIST embedded on a line, seed 0: {said}. A linear readout is right on "
+        f"a share of {ends} of the points at the end of the three seeds.",
+    )
+
+
+def figure_5(record: xarray.Dataset) -> Picture:
+    """The kernel's block score until a donut separates, by activation and width of the start, five seeds each."""
+    fig, (row,) = axes(2, width=7.8, height=3.3, sharex=True, sharey=True)
+    said = []
+    for ax, name, title in zip(row, ("tanh", "relu"), ("tanh", "ReLU"), strict=True):
+        for k, eps in enumerate(record.eps.values):
+            ends = []
+            for seed in record.seed.values:
+                one = record.sel(activation=name, eps=eps, seed=seed)
+                at = one.separable_at.fillna(np.inf).item()
+                steps = one.recorded_steps.values
+                before = steps <= at
+                time = steps[before] + 1
+                score = one.alignment.values[before]
+                ax.plot(
+                    time,
+                    score,
+                    color=colour(k),
+                    lw=1.2,
+                    gid=f"{title}, eps {eps:g}, seed {seed:.0f}",
+                    label=f"{eps**2:g}" if seed == 0 else None,
+                )
+                if np.isfinite(at):
+                    ax.plot(time[-1], score[-1], "o", ms=5, color=colour(k))
+                ends.append(f"{score[0]:.2f} to {score[-1]:.2f}")
+            said.append(f"{title}, {eps**2:g}: {', '.join(ends)}")
+        log_axis(ax)
+        ax.set(xlabel="iteration + 1", title=title)
+    row[0].set(ylabel="alignment of $K$ with the labels", ylim=(0, 0.45))
+    legend(row[0], title=r"$\varepsilon^2/\tau$", loc="upper left")
+    return Picture(
+        fig,
+        "The kernel's alignment with the labels on a donut, from the start to separation, in five "
+        f"seeds, by activation and ε²/τ. {'; '.join(said)}.",
+    )
+
+
+def first_gap(components: dict[int, np.ndarray]) -> Picture:
+    """alpha(0) / eps over the number of points n; components[n] is (seeds, starts, 2)."""
+    fig, ((ax,),) = axes(width=5.4, height=3.2)
+    numbers = np.array(list(components))
+    medians = np.array([np.median(found[..., 0], axis=1) for found in components.values()])
+    said = []
+    for n, line in zip(numbers, medians, strict=True):
+        said.append(f"{line.mean():.2f} at n = {n}")
+    for seed, line in enumerate(medians.T):
+        ax.plot(
+            numbers,
+            line,
+            "o-",
+            ms=4,
+            color=colour(seed),
+            label=f"measured, network {seed}",
+            gid=f"network {seed}",
+        )
+    ax.plot(numbers, np.sqrt(numbers), color=MUTED, ls="--", label=r"$\sqrt{n}$, as in the proof")
+    log_axis(ax, numbers)
+    log_axis(ax, (0.1, 1, 10, 100), axis="y")
+    ax.set(xlabel="points $n$", ylabel=r"$|\alpha(0)|\,/\,\varepsilon$", ylim=(0.05, 200))
+    legend(ax, loc="center right")
+    return Picture(
+        fig,
+        f"Median of α(0)/ε over 200 uniform starts: {'; '.join(said)}. The proof inserts the square "
+        "root of n, 7 to 57.",
+    )
+
+
+def promises(runs: dict) -> Picture:
+    """The step at which each run separates, and the one for which the repaired theorem promises it."""
+    fig, ((ax,),) = axes(width=5.0, height=3.6)
+    at = runs["separable_at"]
+    promised = runs["promised"]
+    whose = np.array(runs["gradient"])
+    given = np.isfinite(promised)
+    for k, gradient in enumerate(("partial", "full")):
+        mine = given & (whose == gradient)
+        if mine.any():
+            ax.scatter(
+                at[mine],
+                promised[mine],
+                s=18,
+                color=colour(k),
+                label=f"{gradient} gradient",
+                linewidths=0,
+                gid=gradient,
+            )
+    low = at[given].min()
+    high = promised[given].max()
+    ax.plot([low, high], [low, high], color=MUTED, ls="--", lw=1, label="the same step")
+    ticks = (20, 40, 80, 160, 320)
+    log_axis(ax, ticks)
+    log_axis(ax, ticks, axis="y")
+    ax.set(xlabel="separates at step", ylabel="promised for step")
+    legend(ax, loc="lower right")
+    return Picture(
+        fig,
+        f"{given.sum()} of {len(at)} runs get a promise; each lies on or above the diagonal, that is, "
+        "none is still mixed at the promised step.",
+    )

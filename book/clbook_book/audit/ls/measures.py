@@ -1,0 +1,1217 @@
+"""How the claims of LS are measured, in the order of items.yaml."""
+
+import numpy as np
+from scipy.optimize import linprog
+from scipy.stats import spearmanr
+
+from clbook import theory
+from clbook.experiments.landscape.maps import PREDICTOR
+from clbook.experiments.separability import condition
+from clbook.experiments.sphere import CLUSTERED
+from clbook_book.audit.judging import Every, Finding, Measures, counted, listed, span
+from clbook_book.audit.ls.computed import or_never
+from clbook_book.audit.ls.recipes import LOSSES, SETS
+from clbook_book.course.kernel.recipes import at_three_times
+from clbook_book.course.separability.figures import times
+from clbook_book.course.separability.recipes import PAIRS
+
+measures = Measures()
+EXACT = 1e-12  # numbers in float64 that differ by less are called equal
+NEARLY = 1e-9  # relative: after an integration or an eigenvalue problem
+
+
+def taken(results) -> np.ndarray:
+    """The iterations that each run took to separate, inf where it did not."""
+    return np.array([or_never(result.separable_at) for result in results])
+
+
+def apart(results) -> np.ndarray:
+    """Whether at some time an affine rule was right on every point of each run."""
+    return np.isfinite(taken(results))
+
+
+def each_of(found: list[dict], name: str) -> np.ndarray:
+    """What each of some dictionaries has under a name."""
+    return np.array([one[name] for one in found])
+
+
+def of_seeds(diagram) -> list:
+    """The phase diagram of each seed."""
+    return [diagram.of(seed) for seed in np.unique(diagram.seed)]
+
+
+def times_above_one(record) -> np.ndarray:
+    """When each run of a record separated whose ratio of condition (e) is above 1, nan where it did not."""
+    above = record.left > record.right
+    return record.separable_at.values[above.values]
+
+
+def clustered(runs) -> np.ndarray:
+    """Whether each run's clusters appeared at some time."""
+    return np.array([run.clustered_at is not None for run in runs])
+
+
+def shuffling(losses) -> float:
+    """How much it changes the losses (4,) of the four maps of `Maps` to shuffle who goes where."""
+    return abs(losses[0::2] - losses[1::2]).max()
+
+
+def even_places(by_tau) -> tuple[np.ndarray, np.ndarray]:
+    """((t, K) eq. 1 of 1 to K even places, (t, 1) that of the uniform distribution), tau ascending."""
+    losses, plateaus = [], []
+    for result in sorted(by_tau, key=lambda result: result.config.tau):
+        losses.append(result.curves.simclr)
+        plateaus.append([result.curves.simclr_plateau])
+    return np.array(losses), np.array(plateaus)
+
+
+def of_places(result) -> float:
+    """Eq. 1 of the even distribution on the places where a run has its points."""
+    return result.curves.simclr[result.config.clusters - 1]
+
+
+def integrals(result) -> np.ndarray:
+    """(n, d) of eq. 5: means over y of eta'(|x - y|^2 / 2) (x - y) with eta(t) = exp(-t / tau), at each point x."""
+    apart = result.z[:, None] - result.z
+    tau = result.config.tau
+    square = (apart**2).sum(2, keepdims=True)
+    forces = -np.exp(-square / (2 * tau)) / tau * apart
+    return forces.mean(1)
+
+
+def unlike(result) -> float:
+    """How far the integrals of eq. 5 are from one multiple of their places."""
+    found = integrals(result)
+    along = (found * result.z).sum(1)
+    return abs(found - along.mean() * result.z).max()
+
+
+def best_line(thresholds, most: float) -> tuple[float, float]:
+    """(s, R2) of the thresholds at tau up to `most`.
+
+    K even places are at the plateau, K - 1 are not: the threshold lies between their spacings, and s tells how far
+    inside all these intervals the best straight line can stay, in units of their widths; below 0 none can.
+    """
+    low = thresholds.taus <= most
+    tau = thresholds.taus[low]
+    gap = thresholds.gaps[low]
+    count = np.rint(np.pi / np.arcsin(np.sqrt(gap) / 2))
+    wider = 4 * np.sin(np.pi / (count - 1)) ** 2
+    width = wider - gap
+    one = np.ones_like(tau)
+    above = np.stack([-one, -tau, width], 1)
+    below = np.stack([one, tau, width], 1)
+    rows = np.concatenate([above, below])
+    sides = np.concatenate([-gap, wider])
+    best = linprog([0, 0, -1], rows, sides, bounds=(None, None))
+    return best.x[2], np.corrcoef(tau, gap)[0, 1] ** 2
+
+
+def least_curvature(result) -> float:
+    """The second smallest curvature, as a part of the largest: above 0 where nothing but a rotation is level."""
+    return result.eigenvalues[1] / abs(result.eigenvalues).max()
+
+
+def as_derived(variations: list[dict]) -> Finding:
+    """Finding of a formula for a derivative: as printed and corrected, beside that by autograd."""
+    derivative = each_of(variations, "autograd")
+    printed = each_of(variations, "printed")
+    corrected = each_of(variations, "corrected")
+    off = abs(printed - derivative).max()
+    right = abs(corrected - derivative).max()
+    return misprint(
+        f"{printed[0]:.4f} where the derivative is {derivative[0]:.4f}; corrected, off by {right:.0e}",
+        off,
+        right,
+    )
+
+
+def misprint(text: str, off: float, right: float, bar: float = EXACT) -> Finding:
+    """Finding of a formula that is off as printed; it fails where its corrected form is not right."""
+    return Finding(
+        text,
+        bar - off,
+        verdict=None if right < bar else "fails",
+    )
+
+
+@measures("img-mnist-pixels")
+def mnist_pixels(mnist_images):
+    right, seen = mnist_images.pixels, mnist_images.pixels_seen
+    return Finding(
+        f"right for {listed(right, '.3f')}; in the plane for {listed(seen, '.3f')}",
+        right - 0.94,
+        seen - 0.9,
+    )
+
+
+@measures("img-cifar-pixels")
+def cifar_pixels(cifar):
+    right, seen = cifar.pixels, cifar.pixels_seen
+    return Finding(
+        f"right for {right[0]:.2f}; in the plane for {listed(seen)}",
+        0.5 - right,
+        0.5 - seen,
+    )
+
+
+@measures("img-simclr-strong")
+def simclr_strong(cifar):
+    seen = cifar.features_seen
+    return Finding(f"right for {listed(seen)}", seen - 0.5)
+
+
+def over_scatter(a, b) -> np.ndarray:
+    """The distance between the means of two clusters on a line, (..., n) each, over their scatter."""
+    distance = abs(a.mean(-1) - b.mean(-1))
+    return distance / np.hypot(a.std(-1), b.std(-1))
+
+
+@measures("ls-persist")
+def persist(repeats):
+    ratios, whole = [], []
+    for run in repeats["eps^2/tau = .01, network"]:
+        at = np.searchsorted(run.steps, run.separable_at)
+        z = run.z[[at, -1], :, 0]
+        first = run.labels == 0
+        one, other = z[:, first], z[:, ~first]
+        ratios.append(over_scatter(one, other))
+        low, high = sorted([one[-1], other[-1]], key=np.mean)
+        whole.append(low.max() < high.min())
+    then, end = np.transpose(ratios)
+    grown = end / then
+    return Finding(
+        f"distance over scatter {span(then, '.2g')} at separation, {span(end, '.2g')} at the end",
+        Every(np.log(grown)),
+        whole,
+    )
+
+
+@measures("ls-lost-again")
+def lost_again(followed):
+    after = followed.recorded_steps >= followed.separable_at
+    stays = (followed.whole | ~after).all("step")
+    text = ", ".join(f"{counted(~one)} with {one.family.item()}" for one in stays)
+    return Finding(f"lost again at some time: {text}", *stays)
+
+
+def least_spread(run) -> float:
+    """The smallest singular value of the embedding where a run separates, over the largest; 0 where it does not."""
+    if run.separable_at is None:
+        return 0.0
+    z = run.z[np.searchsorted(run.steps, run.separable_at)]
+    largest, *_, smallest = np.linalg.svd(z - z.mean(0), compute_uv=False)
+    return float(smallest / largest)
+
+
+@measures("ls-without-collapse")
+def without_collapse(several):
+    texts, margins = [], []
+    for name, runs in several.items():
+        share = np.array([least_spread(run) for run in runs])
+        texts.append(f"{name}: {span(share)} of the largest")
+        margins.append(Every(share - 0.05))
+    return Finding(
+        "; ".join(texts),
+        *margins,
+    )
+
+
+@measures("ls-same-distribution")
+def same_distribution(pushed):
+    radius = each_of(pushed, "radius")
+    kept = max(*radius, *each_of(pushed, "invariant network"))
+    lost = each_of(pushed, "network").min()
+    return Finding(
+        f"apart by {kept:.0e}; where the map is not invariant by at least {lost:.2f}",
+        EXACT - kept,
+        lost - 0.01,
+    )
+
+
+@measures("ls-definitions")
+def definitions(written):
+    errors = []
+    for pairs in written:
+        for ours, plain in pairs.values():
+            errors.append(abs(ours / plain - 1))
+    off = max(errors)
+    return Finding(f"off by a part of {off:.0e} at most", 1e-10 - off)
+
+
+@measures("ls-no-collapse")
+def collapse(by_tau, still):
+    losses, _ = even_places(by_tau)
+    gain = (losses[:, 0] - losses[:, 1]).min()
+    down = still[1].split
+    return Finding(
+        f"loss {losses[0, 0]:.4f}, at least {gain:.2f} above two places; curvature at most {down.max():.2f} "
+        f"in {len(down)} directions",
+        gain,
+        -down.max(),
+    )
+
+
+@measures("ls-any-scale")
+def any_scale(scales):
+    off = max(scales)
+    return Finding(f"changes by {off:.0e}", EXACT - off)
+
+
+@measures("ls-indicator")
+def indicator(finite):
+    off = np.array([of_places(r) - r.loss_mean for r in finite])
+    falls = off[:-1] / off[1:]  # where n is 4 times as large
+    return Finding(
+        f"the loss differs by {listed(off, '.4f')}",
+        (falls / 4).min() - 1,
+    )
+
+
+@measures("ls-consistent")
+def consistent(on_sphere):
+    similar = each_of(on_sphere, "similarity").max()
+    loss = each_of(on_sphere, "loss").max()
+    scale = each_of(on_sphere, "scale").min()
+    return Finding(
+        f"similarities off by a part of {similar:.0e}, losses by {loss:.0e}; doubling the points changes "
+        f"LS eq. 3 by {scale:.0%} or more",
+        EXACT - similar,
+        EXACT - loss,
+        scale - 0.01,
+    )
+
+
+@measures("ls-theorem-3-1")
+def theorem_3_1(still, solids):
+    *fixed, random = still
+    places = [*fixed, *solids]
+    off = max(map(unlike, places))
+    moves = max(one.tangential.max() for one in places)
+    least = min(unlike(random), random.tangential.max())
+    return Finding(
+        f"at {len(places)} configurations the integrals are one multiple of the place up to {off:.0e}, and the "
+        f"gradient along the sphere is at most {moves:.0e}; at random points off by {least:.2f} or more",
+        EXACT - off,
+        EXACT - moves,
+        least - 0.01,
+    )
+
+
+@measures("ls-eq-5")
+def same_integrals(still):
+    z = still[0].z
+    found = integrals(still[0])
+    apart = np.linalg.norm(found[:, None] - found, axis=2).max()
+    outwards = (found * z).sum(1, keepdims=True)
+    along = abs(found - outwards * z).max()
+    return misprint(
+        f"they differ by up to {apart:.2f}; corrected, the parts along the sphere by {along:.0e}",
+        apart,
+        along,
+    )
+
+
+@measures("ls-remark-3-1")
+def stationary(still, solids):
+    *fixed, random = still
+    largest = max(one.tangential.max() for one in (*fixed, *solids))
+    elsewhere = random.tangential.max()
+    return Finding(f"at most {largest:.0e}; at random points {elsewhere:.2f}", EXACT - largest)
+
+
+@measures("ls-fig-2-left")
+def falls(by_tau):
+    losses, plateau = even_places(by_tau)
+    rise = np.diff(losses).max()
+    above = (losses[:, -1:] / plateau - 1).max()
+    return Finding(
+        f"no step up beyond {max(rise, 0):.0e}; 64 places are at most {above:.0e} of it above the level",
+        EXACT - rise,
+        0.01 - above,
+    )
+
+
+@measures("ls-fig-2-right")
+def linear(by_tolerance):
+    slack, fit = np.transpose([best_line(r.thresholds, 0.1) for r in by_tolerance])
+    beyond, worse = np.transpose([best_line(r.thresholds, 0.5) for r in by_tolerance])
+    near = counted(slack > 0)
+    far = (beyond > 0).sum()
+    return Finding(
+        f"there is such a line for {near} tolerances (R2 from {fit.min():.3f}), "
+        f"up to tau = .5 for {far} (R2 from {worse.min():.3f})",
+        slack.min(),
+    )
+
+
+@measures("ls-threshold-slope")
+def slope(by_tolerance):
+    slopes, ratio = [], []
+    for r in by_tolerance:
+        low = r.thresholds.taus <= 0.02
+        found = (r.thresholds.gaps / r.thresholds.taus)[low]
+        slopes.append(found.mean())
+        ratio.append(found / theory.threshold_slope(r.config.tolerance))
+    ratio = np.array(ratio)
+    off = abs(ratio - 1).max()
+    return Finding(
+        f"slopes {listed(slopes, '.1f')}: {ratio.min():.2f} to {ratio.max():.2f} times the formula",
+        0.15 - off,
+    )
+
+
+@measures("ls-smaller-tau")
+def lowers(by_tau):
+    losses, plateau = even_places(by_tau)
+    steps = -np.diff(losses), np.diff(losses, axis=0), losses - plateau
+    most = losses[-1, 1]
+    least = losses[0, -1]
+    uniform = plateau[0, 0]
+    return Finding(
+        f"2 places at tau = .5: {most:.3f}; 64 at .01: {least:.3f}, uniform {uniform:.3f}",
+        *(EXACT + down.min() for down in steps),
+    )
+
+
+@measures("ls-data-points")
+def data_points(finite):
+    losses, closed = [], []
+    for r in finite:
+        losses.append(r.loss_mean)
+        even = np.exp(of_places(r))
+        closed.append(np.log(even - 2 / len(r.z)))
+    off = abs(np.subtract(losses, closed)).max()
+    rise = np.diff(losses).min()
+    return Finding(
+        listed(losses, ".4f"),
+        EXACT - off,
+        rise,
+    )
+
+
+@measures("ls-remark-3-2")
+def minimisers(alone, saddles, still):
+    least = min(least_curvature(result) for result in alone)
+    down = []
+    for r in (*saddles, still[1]):
+        down.append(f"{r.negative(r.eigenvalues)} of {len(r.eigenvalues)}")
+    *shared, one = down
+    return Finding(
+        f"the second smallest is at least {least:.0e} of the largest; with several points a place "
+        f"{', '.join(shared)} directions go down, at one place {one}",
+        least - 1e-9,
+    )
+
+
+@measures("ls-copies-part")
+def copies_part(saddles):
+    ways, wrong, errors = [], 0, []
+    for r in saddles:
+        c = r.config
+        found = r.negative(r.eigenvalues)
+        ways.append(found)
+        wrong += found != c.clusters * (c.copies - 1)
+        said = theory.split_curvature(c.clusters, c.tau)
+        errors.append(abs(r.split / said - 1).max())
+    off = max(errors)
+    return Finding(
+        f"{listed(ways, 'd')}; curvatures off by {off:.0e}",
+        0.5 - wrong,
+        1e-9 - off,
+    )
+
+
+@measures("ls-arbitrary")
+def arbitrary(maps):
+    three, three_mixed, many, many_mixed = maps.losses["NT-Xent, eq. 1"]
+    lowest = min(three, three_mixed, many)
+    return Finding(
+        f"120 places have {many_mixed:.4f} by class and shuffled, three places {three:.4f}",
+        EXACT - (many_mixed - lowest),
+    )
+
+
+@measures("ls-uniform-start", 1)
+@measures("ls-uniform-deep", 4)
+def uniform_start(depth, uniform_trained, uniform_gentle, uniform_size):
+    mine = {"depth": depth}
+    small = uniform_trained.accuracy.sel(mine).max("step") >= CLUSTERED
+    large = uniform_size.accuracy.sel(mine).max("step") >= CLUSTERED
+    gentle = np.isfinite(uniform_gentle.clustered_at.sel(mine))
+    by_rate = small.transpose("lr", ..., "seed")
+    best = []
+    for d in large.d.values:
+        tried = [large.sel(d=d).values, *by_rate.sel(d=d).values]
+        best.append(max(tried, key=lambda runs: (runs.all(), runs.size)))
+    return Finding(
+        f"{counted(gentle)} runs below the stability limit; n = 2,000, beyond it, "
+        f"{counted(large)}; n = 200, at four rates, {counted(small)}",
+        *best,
+    )
+
+
+@measures("ls-clusters-by-climbing")
+def climbing(uniform_trained):
+    ended = uniform_trained.accuracy.isel(step=-1) >= CLUSTERED
+    loss = uniform_trained.loss
+    rises = (loss.isel(step=-1) - loss.isel(step=0)).where(ended)
+    of_ended = rises.values[ended.values]
+    least = rises.min()
+    text = f"it rises by {span([least, rises.max()], '.2g')} in {of_ended.size} runs"
+    return Finding(text, Every(of_ended) if of_ended.size else np.nan)
+
+
+@measures("ls-prop-4-1")
+def kernel_flow(step_errors):
+    coarse, fine = np.array(step_errors["partial"])[:2]
+    return Finding(
+        f"error {fine.max():.0e} at lr/tau = .01, {span(coarse / fine, '.2g')} times less than at .1",
+        coarse / fine / 8 - 1,
+    )
+
+
+@measures("ls-any-map")
+def any_map(velocity):
+    off = np.max(list(velocity.values()))
+    return Finding(f"off by a part of {off:.0e}", 1e-10 - off)
+
+
+@measures("ls-free-order")
+def free_order(repeats):
+    runs = repeats["eps^2/tau = .01, vanilla"]
+    ordered = []
+    for r in runs:
+        order = np.argsort(r.z[0, :, 0])
+        ordered.append((np.diff(r.z[:, order, 0]) >= 0).all())
+    parted = apart(runs)
+    return Finding(
+        f"order kept in {counted(ordered)} seeds; {parted.sum()} separate",
+        ordered,
+        ~parted,
+    )
+
+
+@measures("ls-theorem-4-3-tight")
+def tight_start(repeats):
+    runs = repeats["eps^2/tau = .01, network"]
+    parted = apart(runs)
+    return Finding(f"{counted(parted)} seeds, at {times(runs)}", parted)
+
+
+@measures("ls-theorem-4-3")
+def sufficient(to_the_end, overlapping, equal_means):
+    at = times_above_one(to_the_end)
+    mixed = np.isnan(at)
+    last = span(to_the_end.separable_at[to_the_end.gradient == "full"], ",.0f")
+    slowest = np.nanmax(at)
+    at_rest = equal_means["ratio"]
+    highest = each_of(overlapping, "ratio").max()
+    return Finding(
+        f"{counted(mixed)} runs above 1 stay mixed; the slowest takes "
+        f"{slowest:,.0f} iterations, the chapter's seven {last}; without the conditions nothing "
+        f"moves at a ratio of {at_rest:.0f}, and no weights separate at one of {highest:.0f}",
+        ~mixed,
+    )
+
+
+@measures("ls-equal-means")
+def nothing_moves(equal_means, constant, constant_slope):
+    ratios = []
+    for result in constant:
+        config = result.config
+        at_start = result.gamma[0], result.theta[0], result.sigma2[0]
+        left, right = theory.separation_condition(0.1, config.tau, config.n, *at_start, delta=0.0)
+        ratios.append(left / right)
+    least = min(equal_means["ratio"], *ratios)
+    slope = max(equal_means["partial"], equal_means["full"], constant_slope)
+    return Finding(
+        f"ratio {equal_means['ratio']:.0f}, at one place {span(ratios, '.0f')}; gradient {slope:.0e} at most",
+        least - 100,
+        1e-15 - slope,
+    )
+
+
+@measures("ls-overlap")
+def no_weights(overlapping, overlapping_moved):
+    ratio = each_of(overlapping, "ratio")
+    n = each_of(overlapping, "n")
+    best = each_of(overlapping, "best").max()
+    moved = each_of(overlapping_moved, "best")
+    of_moved = span(moved)
+    power = np.polyfit(np.log(n), np.log(ratio), 1)[0]
+    share = span(each_of(overlapping, "kappa"), ".2g")
+    return Finding(
+        rf"ratio {listed(ratio, '.0f')}, $\kappa/\Theta$ {share}; the largest gap over all weights is {best:.2f} eps, "
+        f"with moved numbers {of_moved}",
+        ratio.min() - 10,
+        0.01 - abs(power - 0.5),
+        -best,
+        Every(-moved),
+    )
+
+
+@measures("ls-overlap-runs")
+def overlap_runs(overlap_runs):
+    ratio = overlap_runs.left / overlap_runs.right
+    whole = (overlap_runs.kappa > 0).values
+    parted = np.isfinite(overlap_runs.separable_at).values
+    times = span(overlap_runs.separable_at.values[whole & parted], ".0f")
+    of_whole = parted[whole]
+    of_others = parted[~whole]
+    ratio_of_whole = span(ratio.values[whole], ".0f")
+    ratio_of_others = span(ratio.values[~whole], ".0f")
+    first = f"{counted(of_whole)} separate, at {times} (ratio {ratio_of_whole})"
+    second = f"{counted(of_others)} (ratio {ratio_of_others})"
+    return Finding(
+        f"apart: {first}; overlapping: {second}",
+        of_whole,
+        ~of_others,
+        ratio.min() - 1,
+    )
+
+
+@measures("ls-repaired")
+def repaired(promises):
+    promised = promises["promised"]
+    at = promises["separable_at"]
+    given = np.isfinite(promised)
+    late = promised[given] / at[given]
+    broken = (late < 1).sum()
+    given = given.sum()
+    return Finding(
+        f"{broken} of {given} promises broken, in {len(at)} runs; a promise comes at "
+        f"{span(late)} times the step of separation",
+        0.5 - broken,
+        given - 0.5,
+    )
+
+
+@measures("ls-condition-tells")
+def tells(phase_diagram):
+    found = []
+    for one in of_seeds(phase_diagram):
+        square = one.eps**2 / one.tau
+        found.append([one.auc(score) for score in (one.ratio, one.ratio_frozen, -square)])
+    auc, still, alone = np.transpose(found)
+    return Finding(
+        f"AUC {span(auc, '.3f')} in each seed; with delta = 0 {span(still, '.3f')}, "
+        f"eps^2/tau alone {span(alone, '.3f')}",
+        auc - 0.9,
+        alone - 0.9,
+    )
+
+
+@measures("ls-gamma")
+def gamma_small(phase_diagram):
+    part = np.array([np.median(one.gamma / one.left) for one in of_seeds(phase_diagram)])
+    of_extent = np.median(phase_diagram.gamma / phase_diagram.eps)
+    return Finding(
+        f"{span(part, '.2g')} of it, though {of_extent:.2f} eps",
+        0.1 - part,
+    )
+
+
+@measures("ls-more-clusters")
+def more_clusters(several):
+    texts, parted = [], []
+    for name, runs in several.items():
+        texts.append(f"{name}: {span(taken(runs), '.0f')}")
+        parted.append(apart(runs))
+    return Finding("iterations for " + "; ".join(texts), *parted)
+
+
+@measures("ls-full-loss")
+def other_losses(full_loss):
+    texts, conditions = [], []
+    times = full_loss.separable_at.fillna(np.inf)
+    for loss in LOSSES:
+        clusters, donut, bare = (times.sel(loss=loss, set=name) for name in SETS)
+        texts.append(f"{loss}: {np.median(clusters):.0f} and {np.median(donut):.0f}")
+        conditions += map(np.isfinite, (clusters, donut))
+        conditions += [donut > clusters, np.isinf(bare)]
+    text = "median iterations for clusters and donut, " + "; ".join(texts)
+    return Finding(text, *conditions)
+
+
+@measures("ls-any-family")
+def any_family(random_features, linear_maps):
+    at = times_above_one(random_features)
+    mixed = np.isnan(at)
+    slowest = np.nanmax(at)
+    others = [apart(runs) for runs in linear_maps.values()]
+    families = np.concatenate(others)
+    return Finding(
+        f"{counted(mixed)} stay mixed; the slowest takes {slowest:,.0f} iterations; from a tight start "
+        f"{counted(families)} of all three families separate",
+        ~mixed,
+        *others,
+    )
+
+
+@measures("ls-still-kernel")
+def still_kernel(linear_maps):
+    drift, ratios = 0.0, []
+    for runs in linear_maps.values():
+        ratio = []
+        for r in runs:
+            drift = max(drift, r.drift.max())
+            rate = r.theta[0] / (4 * r.config.tau)
+            ratio.append(condition.measured_growth(r) / rate)
+        ratios.append(ratio)
+    near = 0.05 - abs(np.array(ratios) - 1)
+    return Finding(
+        f"drift {drift:g}; {span(ratios, '.3f')} of the rate",
+        0.5 if drift == 0 else -1.0,
+        *near,
+    )
+
+
+@measures("ls-cube-over-tau")
+def cube_tells(phase_diagram):
+    early, ordered, flow = [], [], []
+    for one in of_seeds(phase_diagram):
+        cube = one.eps**3 / one.tau
+        at = np.where(one.separated, one.steps, np.inf)
+        latest = at[cube < 0.101].max()
+        early.append(latest < at[cube > 99].min())
+        ordered.append(spearmanr(cube, at)[0])
+        flow.append(spearmanr(cube, at * one.tau)[0])
+    return Finding(
+        f"rank correlation {span(ordered)} with the iterations, {span(flow)} with the time of the flow",
+        early,
+        Every(np.subtract(ordered, 0.5)),
+    )
+
+
+@measures("ls-square-over-tau")
+def square_decides(phase_diagram):
+    found = []
+    for one in of_seeds(phase_diagram):
+        square = one.eps**2 / one.tau
+        cube = one.eps**3 / one.tau
+        found.append([one.misfit(square), one.misfit(cube)])
+    square, cube = np.transpose(found)
+    return Finding(
+        f"eps^3/tau misses the time by a factor of {span(cube)}, eps^2/tau by one of {span(square, '.3f')}",
+        Every(1.05 - square),
+        Every(cube - 1.05),
+    )
+
+
+@measures("ls-spread-squared")
+def spread_squared(blocks, thetas):
+    sigma2 = np.asarray(blocks)[:, :, 0]
+    falls = sigma2[:, 1:-1] / sigma2[:, 2:]  # from one spread to the next, but for the first
+    least = np.min(thetas, axis=1)
+    return Finding(
+        f"divided by {span(falls)}; $\\Theta$ at least {least.min():.0f}",
+        falls.min(1) - 3.5,
+        least - 1,
+    )
+
+
+@measures("ls-lipschitz")
+def lipschitz(steep):
+    sign, smooth = np.max(steep, axis=0)
+    return Finding(f"{sign:,.0f}; for tanh at most {smooth:.2f}", 1000 - sign)
+
+
+@measures("ls-fig-3")
+def three_pairs(fig3):
+    early, late, never = (fig3.separable_at.sel(panel=panel) for panel in PAIRS)
+    second = fig3.moved.sel(panel="third")
+    third = fig3.moved.sel(panel="fourth")
+    again = ", ".join("never" if np.isnan(at) else f"{at:,.0f}" for at in late)
+    parted = counted(np.isfinite(never))
+    way = span(third)
+    other = span(second)
+    first = listed(early, ".0f")
+    later = late > 10 * early
+    return Finding(
+        f"at {first}; at {again}; the third in {parted} "
+        f"seeds, its points move by {way} eps, those of the second by {other}",
+        later,
+        np.isnan(never),
+        0.25 - third,
+    )
+
+
+@measures("ls-fig-4-data")
+def no_line(affine):
+    parted = np.array(affine["donut"])
+    return Finding(f"{counted(parted)} can be separated by a line", ~parted)
+
+
+@measures("ls-fig-4-pixels")
+def pixels(affine):
+    texts, mixed = [], []
+    for name in ("mnist", "digits"):
+        one = np.array(affine[name])
+        texts.append(f"{name}: {counted(one)} draws are separable")
+        mixed.append(~one)
+    return Finding("; ".join(texts), *mixed)
+
+
+@measures("ls-fig-4-donut")
+def donut(donuts):
+    turned = apart(donuts["rotation"])
+    return Finding(
+        f"{counted(turned)} seeds, at {times(donuts['rotation'])}",
+        turned,
+    )
+
+
+@measures("ls-donut-views")
+def donut_views(donuts):
+    others = [name for name in donuts if name != "rotation"]
+    parted = np.array([apart(donuts[name]) for name in others])
+    return Finding(f"{counted(parted)} runs separate", *~parted)
+
+
+def accuracy_rises(record, words) -> Finding:
+    """Whether a readout is more often right at the end than at the start; `words`: how its accuracies are told."""
+    first = record.accuracy.isel(step=0)
+    best = record.accuracy.max("step")
+    last = record.accuracy.isel(step=-1)
+    return Finding(
+        f"{words(first)} at the start, {words(last)} at the end, best {words(best)}",
+        last - first,
+    )
+
+
+@measures("ls-fig-4-mnist")
+def mnist_rises(fig4_mnist):
+    return accuracy_rises(fig4_mnist, span)
+
+
+@measures("ls-fig-4-mnist-end")
+def mnist_in_the_end(fig4_mnist):
+    parted = np.isfinite(fig4_mnist.separable_at)
+    best = fig4_mnist.accuracy.max("step")
+    return Finding(
+        f"{counted(parted)} runs by iteration 5,000; right for at most {listed(best)}",
+        parted,
+    )
+
+
+@measures("img-emergence")
+def emergence(emergence):
+    return accuracy_rises(emergence, listed)
+
+
+@measures("img-emergence-end")
+def emergence_in_the_end(emergence):
+    best = emergence.accuracy.max("step")
+    return Finding(
+        f"right for at most {listed(best)} by iteration 5,000",
+        best >= 1,
+    )
+
+
+def scatter_at_start(runs) -> np.ndarray:
+    """sigma^2 over Theta of each run at the start."""
+    return np.array([run.sigma2[0] / run.theta[0] for run in runs])
+
+
+@measures("ls-donut-gradients")
+def donut_gradients(shapes):
+    donut = scatter_at_start(shapes["donut"])
+    clusters = scatter_at_start(shapes["clusters"])
+    theta = np.array([r.theta[0] for r in shapes["donut"]])
+    right = donut.min() > 1 > clusters.max()
+    return Finding(
+        f"$\\Theta$ {span(theta)}; corrected, $\\sigma^2/\\Theta$ {span(donut, '.1f')} on the donut, "
+        f"{span(clusters)} on the clusters",
+        Every(EXACT - theta),
+        verdict=None if right else "fails",
+    )
+
+
+def blocks_of(record, data: str, sign: int) -> Finding:
+    """How the alignment of an encoder's kernel with the classes changes, and that it has this sign."""
+    aligned = record.aligned.sel(data=data)
+    before = aligned.sel(moment="before")
+    after = aligned.sel(moment="after")
+    gains = np.array(after - before)
+    text = f"{listed(before)} to {listed(after)}"
+    return Finding(text, Every(sign * gains))
+
+
+@measures("photo-blocks")
+def sharper(photo_blocks):
+    return blocks_of(photo_blocks, "cifar10", 1)
+
+
+@measures("photo-blocks-mnist")
+def blurred(photo_blocks):
+    return blocks_of(photo_blocks, "mnist", -1)
+
+
+@measures("ls-reshaping")
+def reshaping(shapes):
+    donut = taken(shapes["donut"])
+    clusters = taken(shapes["clusters"])
+    return Finding(
+        f"{listed(donut, '.0f')} against {listed(clusters, '.0f')}",
+        Every(np.log(donut / clusters / 2)),
+    )
+
+
+@measures("ls-fig-5-clusters-later")
+def blocks_from_the_start(stories):
+    start, _, end = at_three_times(stories.sel(data="clusters"))
+    return Finding(
+        f"alignment {span(start, '.2g')} at the start, {span(end, '.2g')} at the end",
+        Every(start - 0.9),
+        Every(0.05 - abs(end - start)),
+    )
+
+
+@measures("ls-fig-5-donut-rises")
+def alignment_rises(stories):
+    start, _, end = at_three_times(stories.sel(data="donut"))
+    rises = end > start
+    return Finding(
+        f"{counted(rises)} runs; alignment {span(start, '.2g')} before, {span(end, '.2g')} after",
+        rises,
+    )
+
+
+@measures("ls-fig-5-donut")
+def sharp_blocks(stories):
+    last = stories.alignment.isel(step=-1)
+    end = last.sel(data="donut").max("activation")
+    return Finding(
+        f"alignment {span(end, '.2g')} with the best activation; on two clusters "
+        f"{span(last.sel(data='clusters'), '.2g')}",
+        end - 0.5,
+    )
+
+
+@measures("ls-blocks-first")
+def blocks_then_separation(stories, fig5):
+    donut = stories.sel(data="donut")
+    start, then, end = at_three_times(donut)
+    part = (then - start) / (end - start)
+    inside = fig5.recorded_steps <= fig5.separable_at
+    last = fig5.alignment.isel(step=inside.sum("step") - 1)
+    rise = (last / fig5.alignment.isel(step=0)).where(inside.any("step"), 0.0)
+    highest = fig5.alignment.where(inside, 0.0).max()
+    by_kind = (rise / 2 - 1).stack(kind=("activation", "eps")).T
+    part_of_rise = span(part, ".2g")
+    iterations = span(donut.separable_at, "d")
+    times_start = span(rise, ".2g")
+    return Finding(
+        f"{part_of_rise} of the rise, at iterations {iterations}; from wider starts, too, the "
+        f"alignment at separation is {times_start} times that at the start, at most {highest:.2f}",
+        part.max("activation") - 0.5,
+        *by_kind,
+    )
+
+
+@measures("ls-warm-start")
+def warm_start(fig5):
+    steps = fig5.recorded_steps
+    between = (steps > 0) & (steps < fig5.separable_at.fillna(np.inf))
+    first = fig5.later.isel(step=0)
+    highest = fig5.later.where(between).max("step")
+    margins = np.log(highest).fillna(-1.0)
+    close = margins.sel(activation="relu").where(fig5.eps < 4, drop=True)
+    met = margins > 0
+    only_later = int((met & (first < 1)).sum())
+    return Finding(
+        f"such a time in {counted(met)} runs, in {only_later} of them not "
+        f"yet at the start; with ReLU up to 9 in {counted(close > 0)}",
+        Every(close),
+    )
+
+
+@measures("ls-vicreg")
+def vicreg_forgets(maps):
+    gap = shuffling(maps.losses["VICReg"])
+    return Finding(f"losses differ by {gap:.0e}", EXACT - gap)
+
+
+@measures("ls-byol")
+def byol_forgets(maps):
+    off = maps.z * np.array(PREDICTOR) - maps.z
+    plain = (off**2).sum(2).mean(1)
+    gap = max(shuffling(plain), shuffling(maps.losses["BYOL, fixed predictor"]))
+    return Finding(
+        f"losses differ by {gap:.0e}; with the best predictor, the identity, all are 0",
+        EXACT - gap,
+    )
+
+
+@measures("ls-eq-13")
+def eq_13(first_variations):
+    return as_derived(first_variations)
+
+
+@measures("ls-eq-14")
+def pairwise(pairwise):
+    plain, printed, right = np.max(pairwise, axis=0)
+    return misprint(
+        f"off by a part of {plain:.0e} where $\\eta(0) = 1$, by {printed:.1f} times the gradient where it is "
+        f"3; corrected, {right:.0e}",
+        printed,
+        max(plain, right),
+    )
+
+
+@measures("ls-prop-b-3-first-order")
+def constant(still):
+    slope = abs(still[1].gradient).max()
+    return Finding(f"gradient {slope:.0e}", EXACT - slope)
+
+
+@measures("ls-prop-b-3-constant")
+def no_minimum(still, parted):
+    one = still[1]
+    down = one.negative(one.split)
+    least = max(parted)
+    draws = len(parted)
+    return Finding(
+        f"{down} of {len(one.split)} directions that part points go down on the circle; in {draws} tries the loss "
+        f"changes by {least:.1e} at most",
+        least,
+    )
+
+
+@measures("ls-growing-scale")
+def growing_scale(growing):
+    shares, left = [], []
+    for v in growing.values():
+        before = v[:-1]
+        share = np.zeros_like(before)  # that is left where k doubles; 0 of nothing
+        np.divide(v[1:], before, where=before > 0, out=share)
+        shares.append(share)
+        left.append(v[-1] / v[0])
+    left = max(left)
+    return Finding(
+        f"at k = 64 at most {left:.0e} of its value at k = 1",
+        1 - np.max(shares),
+        1e-3 - left,
+    )
+
+
+@measures("ls-multiplier")
+def multiplier(multipliers):
+    off, right = np.max(multipliers, axis=0)
+    return misprint(
+        f"they differ by {off:.1f} times their size; corrected, off by {right:.0e}",
+        off,
+        right,
+    )
+
+
+@measures("ls-lemma-b-4")
+def lemma(within):
+    values, least, largest = [], np.inf, []
+    for variations in within:
+        found = [s.autograd for s in variations]
+        values += found
+        largest.append(max(found))
+        least = min(least, min(found) / max(map(abs, found)))
+    return Finding(
+        f"positive for {counted(np.greater(values, 0))}; "
+        f"at most {listed(largest, '.0e')} for K = 2 to 5",
+        least,
+    )
+
+
+@measures("ls-eq-21")
+def eq_21(variations):
+    return as_derived([one._asdict() for one in variations.values()])
+
+
+@measures("ls-lower-bound")
+def lower_bound(bounds):
+    found, printed, right = np.concatenate(bounds).T
+    slack = (found / printed).min()
+    sharper = (found / right).min()
+    return Finding(
+        f"at least {slack:.1f} times the bound in {len(found)} directions; with its factors put right "
+        f"{sharper:.1f} times",
+        printed.min(),
+        slack - 1,
+    )
+
+
+@measures("ls-appendix-b-5")
+def stays_invariant(kept):
+    radius = max(kept["radius"])
+    point = min(kept["point"])
+    return Finding(
+        f"by {radius:.0e} at most; the farthest view by {point:.2g} or more where it sees the point",
+        EXACT - radius,
+        point - EXACT,
+    )
+
+
+@measures("ls-step-1")
+def step_1(linear_errors, linear_powers):
+    eps, gamma, tau, error = np.transpose(linear_errors)
+    law = eps**3 / tau**2 + gamma / tau
+    part = (error / law).max()
+    return Finding(
+        f"at most {part:.2f} times it; powers {span(linear_powers)}",
+        2 - part,
+        0.2 - abs(np.subtract(linear_powers, 3)).max(),
+    )
+
+
+@measures("ls-step-2")
+def blocks_error(block_powers):
+    return Finding(
+        rf"error ~ $(\sigma^2)^p$, p = {span(block_powers, '.2g')}",
+        np.array(block_powers) - 0.9,
+    )
+
+
+@measures("ls-growth-rate", "partial", "it")
+@measures("ls-growth-full", "full", "twice the rate")
+def growth_rate(gradient, said, growth):
+    mine = [(rate, predicted) for of, rate, predicted in growth if of == gradient]
+    rate, predicted = np.transpose(mine)
+    ratio = rate / predicted
+    near = 0.05 - abs(ratio - 1)
+    return Finding(f"{span(ratio, '.3f')} of {said}", near)
+
+
+@measures("ls-growing-eigenvalue")
+def growing_eigenvalue(eigenvalues):
+    lowest, said, others = np.array(eigenvalues).T
+    of_lowest = abs(lowest / said - 1)
+    of_others = others / abs(lowest)
+    off = max(of_lowest.max(), of_others.max())
+    return Finding(f"off by a part of {off:.0e}", NEARLY - off)
+
+
+@measures("ls-step-4")
+def step_4(flows):
+    errors = each_of(flows, "alpha")
+    right = each_of(flows, "gap").max()
+    return misprint(
+        f"off by {span(errors, '.1%')}; the difference of the means by {right:.0e}",
+        errors.max(),
+        right,
+        NEARLY,
+    )
+
+
+@measures("ls-step-4-bounds")
+def step_4_bounds(flows):
+    moved = each_of(flows, "rest").max()
+    return Finding(f"the rest moves by {moved:.0e}", NEARLY - moved)
+
+
+@measures("ls-first-gap")
+def first_gap(components):
+    n = list(components)
+    medians = [np.median(found[..., 0], axis=1) for found in components.values()]  # (n's, seeds)
+    powers = np.polyfit(np.log(n), np.log(medians), 1)[0]
+    of_n = listed(np.mean(medians, 1))
+    return Finding(
+        rf"{of_n} $\varepsilon$ for n = {listed(n, 'd')}: powers {span(powers)}",
+        powers - 0.25,
+    )
+
+
+@measures("ls-step-5")
+def step_5(printed_bounds, equal_means):
+    smallest = -equal_means["eps"]
+    reached = min(map(max, printed_bounds.values()))
+    return Finding(
+        f"the smallest distance stays at {smallest:g}; F reaches {reached:.0e}",
+        smallest - reached,
+    )
+
+
+@measures("ls-stronger-than-needed")
+def stronger(donuts, tiny):
+    of_donuts = condition.check(donuts["rotation"]).ratio
+    of_tiny = condition.check(tiny).ratio
+    turned = apart(donuts["rotation"]) & (of_donuts < 1)
+    started = apart(tiny) & (of_tiny < 1)
+    return Finding(
+        f"{counted(turned)} donuts (ratio {span(of_donuts, '.2g')}) and "
+        f"{counted(started)} tiny starts ({span(of_tiny, '.2g')}): much stronger, here",
+        turned,
+        started,
+    )
+
+
+@measures("ls-free-uniform")
+def free_uniform(vanilla, fig6_free):
+    gap, accuracy = [], []
+    for (d, _), runs in vanilla.items():
+        for run in runs:
+            plateau = theory.simplified_plateau(run.config.tau, d)
+            gap.append(abs(run.loss[-1] - plateau))
+            accuracy.append(run.accuracy[-1])
+    end = fig6_free.isel(step=-1)
+    large = abs(end.loss - theory.simplified_plateau(0.2, 2))
+    right = np.append(accuracy, end.accuracy)
+    off = np.append(gap, large)
+    few = f"loss within {np.max(gap):.0e}, accuracy {span(accuracy, '.2g')}"
+    many = f"n = 2,000: {large.max():.0e}, {span(end.accuracy)}"
+    return Finding(
+        f"{few}; {many}",
+        Every(0.005 - off),
+        Every(0.5 - right),
+    )
+
+
+@measures("ls-cap-clusters")
+def cap_clusters(cap, cap_wide_gap):
+    of_ls = [run for runs in cap.values() for run in runs]
+    at = [run.clustered_at for run in of_ls if run.clustered_at is not None]
+    groups = (*cap.values(), cap_wide_gap)
+    ever = [clustered(runs) for runs in groups]
+    parted = [apart(runs) for runs in groups]
+    return Finding(
+        f"{counted(ever)} runs cluster, those of LS's data at iterations "
+        f"{span(at or 0, 'd')}; {np.sum(parted)} are separable",
+        *ever,
+        *parted,
+    )
+
+
+@measures("ls-fig-6-size")
+def full_size(fig6, uniform_size, uniform_batches):
+    cap = fig6.separable_at
+    last = fig6.recorded_steps.max()
+    at = cap.fillna(np.inf)
+    early = (0.1 - cap / last).fillna(-1.0)
+    uniform = np.isfinite(uniform_size.separable_at.sel(d=2, depth=1))
+    small = np.isfinite(uniform_batches.separable_at)
+    by_rate = [f"{counted(one)} at lr {one.lr.item():g}" for one in small]
+    return Finding(
+        f"from the cap at {listed(at, '.0f')} of {last:,.0f} iterations; from the uniform "
+        f"start {counted(uniform)} within 16; in batches of 200 {', '.join(by_rate)}",
+        Every(early),
+    )
+
+
+@measures("ls-capacity")
+def capacity(vanilla, cap):
+    margins = []
+    for (d, _), runs in cap.items():
+        free = []
+        for run in vanilla[d, "cap"]:
+            at = np.searchsorted(run.steps, 100)
+            free.append(run.loss[at])
+        ends = [run.loss[-1] for run in runs]
+        margins.append(np.subtract(ends, free))
+    text = f"lower by {span(margins, '.2g')}"
+    return Finding(text, *map(Every, margins))
+
+
+@measures("ls-sphere-drift")
+def sphere_drift(drifts):
+    return Finding(
+        f"{span(drifts, '.2g')} of its norm",
+        Every(0.1 - np.array(drifts)),
+    )

@@ -1,0 +1,348 @@
+"""The paper's long runs: how the records of its page are made."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+
+import numpy as np
+import torch
+
+from clbook.experiments import separability, sphere
+from clbook.experiments.separability import condition
+from clbook.metrics import linear_probe, separable
+from clbook.results.labelled import padded
+from clbook_book.audit.ls import batches, checks, computed, drift, repair, variants
+from clbook_book.course.separability.recipes import conditions, extents, grid, over_time
+from clbook_book.records import Computed, Recipe, fields
+
+SETS = {
+    "clusters": {"steps": 1000},
+    "donut": dict(data="donut", augmentation="rotation", steps=1000),
+    "no views": dict(data="donut", augmentation="none", steps=300),
+}
+LOSSES = ("eq. 12", "both views", "eq. 3")
+MAPS = {"a network": {}, "random features": dict(features="random", hidden=())}
+
+
+def readout_accuracy(result) -> np.ndarray:
+    """(T,) accuracy of a linear readout of the embedding at each recorded time."""
+    labels = result.labels
+    return np.array([linear_probe(z, labels, z, labels) for z in result.z])
+
+
+def curves(results, names=()) -> dict[str, np.ndarray]:
+    """When each run separated, its recorded times, and fields over time."""
+    found = {"separable_at": padded([r.separable_at for r in results])}
+    for name in ("steps", *names):
+        found[name] = over_time([getattr(r, name) for r in results])
+    return found
+
+
+def figure_4(results) -> dict[str, np.ndarray]:
+    """`curves`, the accuracy of a linear readout of the embedding, and the paths of 20 points."""
+    found = curves(results)
+    found["accuracy"] = over_time([readout_accuracy(r) for r in results])
+    found["labels"] = np.stack([r.labels[::15] for r in results])
+    found["path"] = over_time([r.z[:, ::15, 0].T for r in results])
+    return found
+
+
+def raw_pixels(results) -> dict[str, np.ndarray]:
+    """Whether an affine function separates the classes of the images themselves, and where the embedding starts."""
+    parted = [separable(r.x, r.labels) for r in results]
+    embedding = [r.z[:, ::15, 0] for r in results]
+    return {"parted": np.array(parted), "embedding": np.stack(embedding)}
+
+
+def overlaps(results) -> dict[str, np.ndarray]:
+    """`conditions`, and kappa / Theta of the start: below 0 where gradients of the clusters overlap."""
+    shares = []
+    for r in results:
+        flow = variants.Variant([r.config]).to("cpu", torch.float64)
+        pushed = repair.push(repair.kernel_at_start(flow, flow.state)[0], flow.shared.labels)
+        shares.append(repair.margin(pushed.numpy(), r.labels)[0])
+    return conditions(results) | {"kappa": np.array(shares)}
+
+
+def stays(results) -> dict[str, np.ndarray]:
+    """`curves`, and at which recorded times the classes are whole; extent of the embedding."""
+    whole = [checks.whole_classes(r, np.bincount(r.labels).tolist()) for r in results]
+    found = curves(results)
+    found["whole"] = np.stack(whole)
+    found["width"] = extents(results)
+    return found
+
+
+def first_arrows(result) -> np.ndarray:
+    """(1, n, d) what pulls the embeddings at the start; those of later times are left out."""
+    return result.arrows[:1]
+
+
+# Label accuracy of the nearest neighbours over time, and the loss.
+OF_NEIGHBOURS = functools.partial(curves, names=("accuracy",))
+OF_NEIGHBOURS_AND_LOSS = functools.partial(curves, names=("accuracy", "loss"))
+
+AXES = {
+    **dict.fromkeys(("steps", "width", "accuracy", "loss", "whole"), "run step"),
+    "labels": "run point",
+    "path": "run point step",
+}
+
+COMPUTED = (
+    computed.velocity,
+    computed.bounds,
+    computed.kept,
+    computed.linear_errors,
+    computed.linear_powers,
+    computed.eigenvalues,
+    computed.components,
+    computed.growth,
+    computed.blocks,
+    computed.thetas,
+    computed.overlapping,
+    computed.overlapping_moved,
+    computed.explicit,
+    computed.growing,
+    computed.step_errors,
+    computed.promises,
+)
+
+
+def record_name(function) -> str:
+    """The name of the record of what a function of `computed` gives."""
+    return f"ls-{function.__name__.replace('_', '-')}"
+
+
+# The settings of each record, the one named last fastest.
+
+
+def each(base, **axes) -> tuple:
+    """Settings `base` with all combinations of these values, the last axis fastest."""
+    points = itertools.product(*axes.values())
+    return tuple(base.replace(**dict(zip(axes, point, strict=True))) for point in points)
+
+
+def full_losses() -> tuple:
+    """Each loss on each of the three sets, five seeds."""
+    base = variants.Config(lr_over_tau=0.1, linger=1.0)
+    configs = []
+    for loss, change in itertools.product(LOSSES, SETS.values()):
+        configs += each(base.replace(loss=loss, **change), seed=range(5))
+    return tuple(configs)
+
+
+def followed_on() -> tuple:
+    """A network and random features, for 2,000 iterations, five seeds."""
+    base = variants.Config(steps=2000)
+    configs = []
+    for change in MAPS.values():
+        configs += each(base.replace(**change), seed=range(5))
+    return tuple(configs)
+
+
+def phase_diagram() -> tuple:
+    """The chapter's phase diagram with random features and the partial gradient."""
+    base = variants.Config(features="random", hidden=(), steps=100_000)
+    return tuple(base.replace(**one) for one in grid(gradient="partial"))
+
+
+def several_clusters() -> tuple:
+    """Three and four clusters in two and three dimensions, five seeds."""
+    base = separability.Config(n=120, eps=0.1, tau=1.0, steps=1000, linger=1.0)
+    configs = []
+    for classes, d in ((3, 2), (4, 2), (4, 3)):
+        configs += each(base.replace(classes=classes, d=d), seed=range(5))
+    return tuple(configs)
+
+
+def linear_maps() -> tuple:
+    """Three sets of features from a tight start, five seeds; the rates suit their kernels."""
+    base = variants.Config(
+        hidden=(), eps=0.001, noise=0.03, steps=600, record_every=10, gradient="partial"
+    )
+    configs = []
+    for features, rate in (("random", 0.0015), ("radial", 0.015), ("spline", 0.13)):
+        configs += each(base.replace(features=features, lr_over_tau=rate), seed=range(5))
+    return tuple(configs)
+
+
+OVERLAPPING = variants.Config(
+    features="random", hidden=(), gradient="partial", eps=0.3, tau=1.0, steps=1000, linger=1.0
+)
+WHOLE_BATCH = sphere.Config(n=2000, start="uniform", lr=2.0, steps=16, record_every=2)
+IN_BATCHES = sphere.Config(n=2000, start="uniform", steps=400)
+FROM_CAP = sphere.Config(n=2000, lr=0.001, steps=3000)
+FREE = sphere.Config(n=2000, lr=0.001, steps=50_000, network=False, gradient="partial")
+VANILLA = sphere.Config(network=False, gradient="partial", record_every=50)
+CAP = sphere.Config(steps=100)
+AS_DONUT = separability.Config(lr_over_tau=0.1, steps=300)  # rate and length of the donut's runs
+OF_CAP = ("loss", "arrows", "clustered_at", "separable_at")
+MNIST = variants.Config(data="mnist", classes=3, n=300, augmentation="image")
+DEEP = MNIST.replace(hidden=(100, 100, 100), lr_over_tau=0.1, steps=5000)
+
+SET_OF_RUN = np.tile(np.repeat([*SETS], 5), len(LOSSES))  # of `full_losses`
+
+RECIPES = {record_name(one): Computed(one) for one in COMPUTED}
+RECIPES["ls-full-loss"] = Recipe(
+    "clusters and a donut under eq. 12, the same with both samples augmented, and eq. 3, five seeds",
+    variants.run,
+    full_losses(),
+    conditions,
+    ("width",),
+    start=0.05,
+    record=condition.NEEDS,
+    axes=AXES,
+    named={"set": SET_OF_RUN},
+    dims=("loss", "set", "seed"),
+)
+RECIPES["ls-lost-again"] = Recipe(
+    "two clusters followed for 2,000 iterations, a network and random features, five seeds",
+    variants.run,
+    followed_on(),
+    stays,
+    ("width",),
+    start=0.05,
+    axes=AXES,
+    named={"family": np.repeat([*MAPS], 5)},
+    dims=("family", "seed"),
+)
+RECIPES["ls-linear"] = Recipe(
+    "the chapter's phase diagram with 100 random features in place of a network, partial gradient",
+    variants.run,
+    phase_diagram(),
+    conditions,
+    ("width",),
+    start=0.0005,
+    record=condition.NEEDS,
+    axes=AXES,
+)
+RECIPES["ls-overlap"] = Recipe(
+    "two clusters of three spreads, 100 and 400 points, random features, partial gradient, five seeds",
+    variants.run,
+    each(OVERLAPPING, spread=(0.1, 0.2, 0.5), n=(100, 400), seed=range(5)),
+    overlaps,
+    ("width",),
+    start=0.02,
+    record=condition.NEEDS,
+    axes=AXES,
+    dims=("spread", "n", "seed"),
+)
+RECIPES["ls-uniform-size"] = Recipe(
+    "LS Figures 6 and 7 from the uniform start with 2,000 points, all in one batch, the loss summed, five seeds",
+    sphere.run,
+    each(WHOLE_BATCH, d=(2, 3), depth=(1, 4), seed=range(5)),
+    OF_NEIGHBOURS,
+    ("accuracy",),
+    start=0.3,
+    record=("accuracy", "separable_at"),
+    axes=AXES,
+    dims=("d", "depth", "seed"),
+)
+RECIPES["ls-uniform-batches"] = Recipe(
+    "LS Figure 6 from the uniform start with 2,000 points in batches of 200, the loss a mean or a sum, five seeds",
+    batches.run,
+    each(IN_BATCHES, lr=(0.001, 0.2), seed=range(5)),
+    OF_NEIGHBOURS,
+    ("accuracy",),
+    start=0.02,
+    record=("accuracy", "separable_at"),
+    axes=AXES,
+    dims=("lr", "seed"),
+)
+RECIPES["ls-fig-6"] = Recipe(
+    "LS Figure 6 with 2,000 points, lr = .001 and batches of 200, three seeds",
+    batches.run,
+    each(FROM_CAP, seed=range(3)),
+    OF_NEIGHBOURS_AND_LOSS,
+    ("accuracy", "loss"),
+    start=0.005,
+    record=("accuracy", "loss", "separable_at"),
+    axes=AXES,
+    dims=("seed",),
+)
+RECIPES["ls-fig-6-free"] = Recipe(
+    "LS Figure 6 with 2,000 points and no network, lr = .001 and batches of 200, 50,000 steps",
+    batches.run,
+    each(FREE, start=("uniform", "cap"), seed=range(3)),
+    OF_NEIGHBOURS_AND_LOSS,
+    ("loss",),
+    start=0.001,
+    record=("accuracy", "loss", "separable_at"),
+    axes=AXES,
+    dims=("start", "seed"),
+)
+RECIPES["ls-pixels"] = Recipe(
+    "images of three digits of MNIST as they are, five draws",
+    variants.run,
+    each(MNIST.replace(steps=2), seed=range(5)),
+    raw_pixels,
+    ("embedding",),
+    start=1.0,
+    axes={"parted": "run", "embedding": "run step point"},
+    dims=("seed",),
+)
+RECIPES["ls-mnist"] = Recipe(
+    "LS Figure 4 on MNIST: three digits, three hidden layers of 100, three seeds",
+    variants.run,
+    each(DEEP, seed=range(3)),
+    figure_4,
+    ("accuracy", "path"),
+    start=0.002,
+    axes=AXES,
+    dims=("seed",),
+)
+RECIPES["ls-several"] = Recipe(
+    "three and four clusters in two and three dimensions, five seeds",
+    separability.run,
+    several_clusters(),
+    fields("x"),
+    ("loss",),
+    start=0.1,
+    record=("loss",),
+)
+RECIPES["ls-clusters"] = Recipe(
+    "two clusters at the donut's learning rate, five seeds",
+    separability.run,
+    each(AS_DONUT, seed=range(5)),
+    fields("x", "z"),
+    ("theta",),
+    start=0.2,
+    record=("theta", "sigma2"),
+)
+RECIPES["ls-linear-maps"] = Recipe(
+    "maps linear in their weights, three sets of features, from a tight start, five seeds",
+    variants.run,
+    linear_maps(),
+    fields("x"),
+    ("theta",),
+    start=0.1,
+    record=("theta", "drift"),
+)
+RECIPES["ls-vanilla"] = Recipe(
+    "free points on circle and sphere, from a cap and from a uniform start, five seeds",
+    sphere.run,
+    each(VANILLA, d=(2, 3), start=("cap", "uniform"), seed=range(5)),
+    fields("x", "z"),
+    ("loss",),
+    start=0.2,
+    record=("loss", "accuracy"),
+)
+RECIPES["ls-cap"] = Recipe(
+    "a network from points close together on circle and sphere, one and four hidden layers, five seeds",
+    sphere.run,
+    each(CAP, d=(2, 3), depth=(1, 4), seed=range(5)),
+    fields("x", "z", "arrows", arrows=first_arrows),
+    ("loss",),
+    start=0.2,
+    record=OF_CAP,
+)
+RECIPES["ls-on-circle"] = Recipe(
+    "the kernel's drift on the circle at each of 20 steps, five seeds",
+    drift.run,
+    each(sphere.Config(steps=20, record_every=1), seed=range(5)),
+    fields("x", "z"),
+    ("drift",),
+    start=1.0,
+    record=("drift", "separable_at"),
+)

@@ -1,0 +1,499 @@
+"""What SA's claims are measured on: a function for each thing, which trains, loads or computes it once in a process.
+
+The pages `papers/sa`, `alignment` and `photographs` show the same runs and records. Trainings go through `sweep`, so
+that what a page has trained is found in the store. Runs are lists of Results, seeds fastest; records are Datasets.
+"""
+
+import functools
+import itertools
+
+import numpy as np
+import torch
+from scipy.stats import binom
+from torch.nn.functional import normalize
+
+from clbook import augment, data, sweep, theory
+from clbook.experiments import alignment
+from clbook.experiments.alignment import surrogate
+from clbook_book import records
+from clbook_book.audit.sa import checks, definitions, recipes
+from clbook_book.audit.sa.computed import FEW, SEEDS
+
+ROUNDING = 1e-6  # shares are single-precision numbers
+REPEATING = surrogate.Config(classes=4, n=4, tau=5.0, eta=0.5, steps=1, replacement=True)
+
+
+def _by(setting, name):
+    """{value of a setting: the runs of all seeds} of a record."""
+    found = {}
+    for run in records.runs(name):
+        found.setdefault(getattr(run.config, setting), []).append(run)
+    return found
+
+
+# Trainings of the chapter on alignment.
+
+
+@functools.cache
+def digits():
+    """Digits with five losses: momentum, 200 iterations; with `recipes.distances`."""
+    return records.runs("sa-digits")
+
+
+@functools.cache
+def lars():
+    """The same digits with four losses and with LARS."""
+    return records.runs("sa-digits-lars")
+
+
+@functools.cache
+def long_pairs():
+    """DCL and NSCL alone on digits: 600 iterations with a constant rate."""
+    return records.runs("sa-long-pairs")
+
+
+@functools.cache
+def by_classes():
+    """{number of classes, 2 to 50: runs of synthetic points with four losses}."""
+    return _by("classes", "sa-by-classes")
+
+
+@functools.cache
+def easy():
+    """Twenty classes of synthetic points, less than half as wide as usual."""
+    return records.runs("sa-easy")
+
+
+@functools.cache
+def by_tau():
+    """{temperature, one of `checks.TAUS`: runs of synthetic points of ten classes}."""
+    return _by("tau", "sa-by-tau")
+
+
+# Records: trainings of minutes and hours.
+
+
+@functools.cache
+def fixed():
+    """CKA of NSCL with DCL at the end, by scaling and batch size, with fixed steps and with fixed epochs; momentum."""
+    return records.load("alignment-batch").cka.isel(step=-1)
+
+
+@functools.cache
+def sized():
+    """The same with LARS, with equally many points seen."""
+    return records.load("sa-batch").cka.isel(step=-1)
+
+
+@functools.cache
+def start():
+    """DCL, NSCL and a twin of DCL from a start that is 1e-6 off: the first 300 iterations."""
+    return records.load("sa-start")
+
+
+@functools.cache
+def plateau():
+    """The same three for 6,000 iterations."""
+    return records.load("sa-plateau")
+
+
+@functools.cache
+def momentum():
+    """Digits for 600 iterations and synthetic points of fifty classes for 1,000: four losses, momentum."""
+    return [records.load("alignment-longer"), records.load("alignment-fifty")]
+
+
+@functools.cache
+def long_lars():
+    """Digits, four losses, LARS, 3,000 iterations."""
+    return records.load("sa-lars")
+
+
+@functools.cache
+def subsets():
+    """DCL and NSCL on 2 to 10 random classes of digits, 60 epochs."""
+    return records.load("sa-subsets")
+
+
+@functools.cache
+def temperatures():
+    """DCL and NSCL at three temperatures, with a rate proportional to tau and with LARS."""
+    return records.load("sa-temperature")
+
+
+@functools.cache
+def widths():
+    """Four losses with LARS on digits and on synthetic points, perceptrons of two widths."""
+    return records.load("sa-widths")
+
+
+@functools.cache
+def photographs():
+    """{set: record of four losses} for CIFAR-10 and MNIST."""
+    return {
+        "CIFAR-10": records.load("photographs-cifar10"),
+        "MNIST": records.load("photographs-mnist"),
+    }
+
+
+@functools.cache
+def images():
+    """The same and the digits with LARS."""
+    return photographs() | {"digits": long_lars()}
+
+
+@functools.cache
+def photographs_tau():
+    """{set: record of DCL and NSCL at the temperatures 0.1 and 1}."""
+    return {
+        "CIFAR-10": records.load("photographs-cifar10-tau"),
+        "MNIST": records.load("photographs-mnist-tau"),
+    }
+
+
+# Definitions and losses.
+
+
+@functools.cache
+def definition_errors():
+    """{what SA define: how far the book's function is from it}, of each seed."""
+    return records.value("sa-definition-errors")
+
+
+@functools.cache
+def random_pairs():
+    """(seeds, draws, 2) CKA and RSA of pairs of random embeddings."""
+    return records.value("sa-random-pairs")
+
+
+@functools.cache
+def reparametrised():
+    """(how far the weights of a network are moved, how far its cosines) when it is written in another way, a seed."""
+    return [definitions.reparametrised(s) for s in SEEDS]
+
+
+@functools.cache
+def _batch_of_digits():
+    """Two views of 120 digits as unit vectors, and their labels."""
+    generator = torch.Generator().manual_seed(0)
+    x, y = data.images("digits", 120, 10, generator)
+    views = [augment.images(x, generator).double() for _ in range(2)]
+    u1, u2 = (normalize(view, dim=1) for view in views)
+    return u1, u2, y
+
+
+@functools.cache
+def readings():
+    """{how a loss is written in SA: its value} on one batch of digits."""
+    return surrogate.readings(*_batch_of_digits(), 0.5)
+
+
+@functools.cache
+def loss_gaps():
+    """{tau: (seeds, classes, 2) DCL and CL minus NSCL} of random embeddings of `computed.CLASSES` classes."""
+    return records.value("sa-loss-gaps")
+
+
+# Theorem 1: descent on similarities.
+
+
+@functools.cache
+def coupled():
+    """Eq. 1 for CL and NSCL, three seeds of each setting: twelve of tau and C, then twelve of B and eta."""
+    return records.runs("sa-coupled")
+
+
+@functools.cache
+def large_steps():
+    """Eq. 1 with steps so large that entries leave the range that Lemma 6 needs."""
+    return records.runs("sa-large-steps")
+
+
+@functools.cache
+def repeats():
+    """One step of eq. 1 on four points, drawn with replacement: of each seed five batch sizes, 16 to 4096."""
+    configs = recipes.grid(REPEATING, seed=SEEDS, batch=(16, 64, 256, 1024, 4096))
+    return sweep(surrogate.run, configs)
+
+
+@functools.cache
+def fresh_repeats():
+    """(seeds,) drift over Theorem 1 after such a step with B = 4096, each place with a view of its own."""
+    configs = recipes.grid(REPEATING.replace(batch=4096), seed=SEEDS)
+    return np.array([checks.fresh_drift(config) for config in configs])
+
+
+@functools.cache
+def sides():
+    """{"repeated", "distinct": (seeds, 3) left over right side of eqs. 10, 11, 13} for such points and for others."""
+    settings = {
+        "repeated": REPEATING.replace(batch=1024),
+        "distinct": REPEATING.replace(n=64, batch=64, replacement=False),
+    }
+    found = {}
+    for name, base in settings.items():
+        configs = recipes.grid(base, seed=FEW)
+        found[name] = np.array([checks.quotients(config) for config in configs])
+    return found
+
+
+# What the bounds are worth.
+
+
+@functools.cache
+def useful_steps():
+    """{(data set, tau): steps of SA's training until Theorem 1 passes the triangle inequality}."""
+    found = {}
+    for (name, (classes, *_)), tau in itertools.product(checks.SETS.items(), checks.TAUS):
+        found[name, tau] = checks.useful_steps(classes, tau)
+    return found
+
+
+@functools.cache
+def exponents():
+    """{(data set, tau): Theorem 1's exponent at the end of SA's training}."""
+    found = {}
+    for name, (classes, N, epochs) in checks.SETS.items():
+        rates = checks.rates(N, epochs)
+        for tau in checks.TAUS:
+            _, found[name, tau] = checks.parts(classes, 1024, rates, tau)
+    return found
+
+
+@functools.cache
+def lasting():
+    """{(data set, tau): epochs for which Corollary 1 promises a CKA above 0, and all of SA's training}."""
+    return records.value("sa-lasting")
+
+
+@functools.cache
+def printed_cka():
+    """CKA of CL and NSCL in SA Section 5.1: Tiny-ImageNet, 1,000 epochs."""
+    return 0.87
+
+
+@functools.cache
+def moving_exponents():
+    """{data set: Theorem 1's exponent when the positives have moved by 1 on average, at least}, B = 1024, tau = 1."""
+    return {name: N / (2 * 1024) for name, (_, N, _) in checks.SETS.items()}
+
+
+@functools.cache
+def imagenet_batches():
+    """{(B, tau): Theorem 1's factor over N, and its exponent} on ImageNet-1K when the positives have moved by 1."""
+    classes, N, epochs = checks.SETS["ImageNet-1K"]
+    found = {}
+    for batch, tau in itertools.product((128, 256, 512, 1024), (0.5, 1.0)):
+        steps = epochs * N // batch
+        share = theory.delta(classes, batch, steps, 0.01, tau) / batch**0.5
+        found[batch, tau] = (share, N / (2 * tau * batch))
+    return found
+
+
+@functools.cache
+def bound_grid():
+    """log of Theorem 1 for rising C (rows) and tau, infinite where Delta is not defined; one array a setting."""
+    classes = np.geomspace(2, 10_000, 30).round().astype(int)
+    taus = np.geomspace(0.05, 20, 40)
+    found = []
+    for batch, steps, eta in itertools.product((32, 256, 4096), (1, 10_000), (0.01, 1.0)):
+        points = itertools.product(classes, taus)
+        values = [checks.log_bound(c, batch, steps, eta, tau) for c, tau in points]
+        found.append(np.reshape(values, (len(classes), len(taus))))
+    return found
+
+
+@functools.cache
+def delta_example():
+    """{tau: Delta for SA's example, C = 1000, B = 512, one step}; 1e9 stands for infinity."""
+    return {tau: theory.delta(1000, 512, 1, 0.01, tau) for tau in (0.5, 1.0, 10.0, 1e9)}
+
+
+@functools.cache
+def bound_changes():
+    """{what is fixed: log10 of Theorem 1 at B = 1024 over that at 256, for each scaling of the rate}; C = 100, tau = 1.
+
+    The rates are SA's; an epoch has 50,000 points.
+    """
+    seen = 300 * 50_000  # points
+    fixed = {"fixed steps": (15_000, 15_000), "fixed epochs": (seen // 256, seen // 1024)}
+    found = {}
+    for name, (steps, steps_of_large) in fixed.items():
+        changes = []
+        for power in alignment.POWERS.values():
+            rate = 0.3 / 256 if power else 0.3
+            small = checks.log_bound(100, 256, steps, rate * 256**power, 1.0)
+            large = checks.log_bound(100, 1024, steps_of_large, rate * 1024**power, 1.0)
+            changes.append((large - small) / np.log(10))
+        found[name] = changes
+    return found
+
+
+@functools.cache
+def far():
+    """Correlation of centred dissimilarities a and b = -0.1 a, and what Corollary 2 would certify.
+
+    They are 1.1 times the length of a apart.
+    """
+    a = np.linspace(-1, 1, 45)
+    correlation = np.corrcoef(a, -0.1 * a)[0, 1]
+    certified = theory.rsa_lower_bound(1.1 * np.linalg.norm(a), a.std(), 45)
+    return correlation, certified
+
+
+# The lemmas.
+
+
+@functools.cache
+def anchors():
+    """Both sides of Lemmas 3 and 6 at the anchors of one batch of digits."""
+    return checks.anchors(*_batch_of_digits(), 0.5)
+
+
+@functools.cache
+def softmax_curvature():
+    """Largest eigenvalue of Diag(p) - pp', at p = (1/2, 1/2) and at 10,000 random p."""
+    rng = np.random.default_rng(0)
+    half = [0.5, 0.5, 0, 0, 0]
+    p = np.vstack([half, rng.dirichlet(np.full(5, 0.5), 10_000)])
+    others = np.eye(5) - p[:, :, None]
+    return np.linalg.eigvalsh(p[:, None] * others).max(1)
+
+
+@functools.cache
+def batch_curvature():
+    """(3, 2) largest eigenvalue of the Hessians of CL's and NSCL's batch loss, over Lemma 2's bound."""
+    base = surrogate.Config(classes=3, n=8, batch=6)
+    found = []
+    for s, tau in zip(FEW, (0.2, 1.0, 5.0), strict=True):
+        found.append(checks.batch_curvature(base.replace(tau=tau, seed=s)))
+    return np.array(found)
+
+
+@functools.cache
+def masses():
+    """(tables, 2) how near Lemma 4's two bounds are, 1 being attained: random points, then all similarities 1."""
+    found = []
+    for config in recipes.grid(surrogate.Config(), seed=FEW, classes=(2, 20, 50)):
+        z1, z2, labels = surrogate.views(config)
+        sims = surrogate.table(z1, z2)
+        found += [checks.mass_shares(sims, labels, tau) for tau in (0.1, 1.0, 5.0)]
+    equal = torch.ones_like(sims)
+    found.append(checks.mass_shares(equal, labels, 0.1))
+    return np.array(found)
+
+
+@functools.cache
+def negative_share():
+    """(seeds,) mean share of negatives of an anchor, B = 8, C = 10."""
+    return np.array([checks.negative_shares(s, 8, 10, 1, 20_000).mean() for s in SEEDS])
+
+
+@functools.cache
+def rare_shares():
+    """(seeds,) how often a share is .49 below Lemma 5's mean, B = 2, C = 1000; and how often it may be."""
+    often = []
+    for s in SEEDS:
+        below = checks.negative_shares(s, 2, 1000, 1, 20_000) < 0.999 - 0.49
+        often.append(below.any((1, 2)).mean())
+    return np.array(often), 2 * np.exp(-4 * 0.49**2)
+
+
+@functools.cache
+def share_tails():
+    """{mean that is taken: its largest error, log of the largest probability for one anchor over Lemma 5's}; exact."""
+    found = {"printed": [], "corrected": []}
+    for B, C in itertools.product((2, 4, 8, 32, 128, 1024), (2, 10, 100, 1000)):
+        printed = 1 - 1 / C
+        true = (1 - 1 / B) * printed
+        for name, mean in (("printed", printed), ("corrected", true)):
+            epsilon = np.linspace(0.001, 0.999, 60) * mean
+            least = B * (mean - epsilon)
+            fewer = np.ceil(least - 1e-9) - 1  # negatives, of the B - 1 others
+            log_allowed = -2 * B * epsilon**2
+            over = binom.logcdf(fewer, B - 1, printed) - log_allowed
+            found[name].append((abs(mean - true), over.max()))
+    return {name: tuple(np.max(rows, 0)) for name, rows in found.items()}
+
+
+@functools.cache
+def missed_promises():
+    """(settings, 3) how often a share is below Corollary 3's, below the corrected one, and delta; first B = 2."""
+    settings = [(2, 1000, 1, 0.77), (2, 100, 1, 0.77), (8, 10, 1, 0.5), (8, 1000, 1, 0.5)]
+    settings += [(32, 10, 10, 0.05), *((128, C, 10, 0.05) for C in (2, 10, 1000))]
+    found = []
+    for s, (B, C, T, delta) in enumerate(settings):
+        least = checks.negative_shares(s, B, C, T, 2000).min((1, 2))
+        room = theory.fluctuation(B, T, delta) + ROUNDING
+        printed = 1 - 1 / C
+        true = (1 - 1 / B) * printed
+        missed = [(least < mean - room).mean() for mean in (printed, true)]
+        found.append([*missed, delta])
+    return np.array(found)
+
+
+@functools.cache
+def fewest_negatives():
+    """(smallest share of negatives in 100 draws of 100 batches, B = 128, C = 10, one a seed; Corollary 3's promise)."""
+    fewest = [checks.negative_shares(s, 128, 10, 100, 100).min() for s in FEW]
+    return fewest, 0.9 - theory.fluctuation(128, 100, 0.01)
+
+
+# Theorem 2: descent on weights.
+
+
+@functools.cache
+def circles():
+    """Descent on angles of the circle, whose constants are known."""
+    return records.runs("sa-circles")
+
+
+@functools.cache
+def networks():
+    """Descent on the weights of a network with one hidden layer."""
+    return records.runs("sa-networks")
+
+
+@functools.cache
+def encoders():
+    """{encoder: the runs on the circle or of the network, and those whose batches are drawn with replacement}."""
+    return {
+        "circle": circles() + records.runs("sa-repeated-circles"),
+        "network": networks() + records.runs("sa-repeated-networks"),
+    }
+
+
+@functools.cache
+def varied_circles():
+    """How far the surrogate is off on the circle, with the usual settings first, then as eta, B and tau vary."""
+    return records.runs("sa-varied-circles")
+
+
+@functools.cache
+def varied_networks():
+    """The same for the network."""
+    return records.runs("sa-varied-networks")
+
+
+@functools.cache
+def wide_networks():
+    """A network with 512 hidden units and 128 outputs."""
+    return records.runs("sa-wide-networks")
+
+
+@functools.cache
+def free():
+    """{d: free embeddings in so many dimensions, which begin unrelated}."""
+    return _by("d", "sa-free")
+
+
+@functools.cache
+def free_near():
+    """{d: the same where each view begins near its point}."""
+    return _by("d", "sa-free-near")
+
+
+@functools.cache
+def from_one_angle():
+    """Angles on the circle from a nearly collapsed start."""
+    return records.runs("sa-from-one-angle")

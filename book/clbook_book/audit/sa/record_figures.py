@@ -1,0 +1,185 @@
+"""Figures of the longer trainings: mean and range over seeds, everywhere."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from clbook.style import INK, MUTED, Picture, axes, band, colour, legend, log_axis
+from clbook_book.course.drawing import end_in_words
+
+LABELS = {"NSCL": ("nscl", colour(0)), "SCL": ("supcon", colour(1)), "CE": ("ce", colour(2))}
+TWINS = {"NSCL": ("nscl", colour(0)), "twin of DCL": ("twin", MUTED)}
+
+
+def bands(panels) -> Picture:
+    """Four panels: (label of y, x (K,), {name: (values (seeds, K), colour)}, settings of the axes)."""
+    fig, grid = axes(2, 2, width=7.8, height=4.6)
+    says = []
+    for ax, (label, x, curves, settings) in zip(grid.flat, panels, strict=True):
+        ends = []
+        for name, (values, tone) in curves.items():
+            band(ax, x, values, color=tone, label=name, gid=name, lw=1.3)
+            ends.append(end_in_words(name, np.asarray(values)))
+        ax.set(ylabel=label, xlabel="iteration")
+        ax.set(**settings)
+        says.append(f"{label}: {', '.join(ends)}")
+    named = {}  # over all panels: one may have a curve more
+    for ax in grid.flat:
+        handles, labels = ax.get_legend_handles_labels()
+        named |= dict(zip(labels, handles, strict=True))
+    fig.legend(
+        [*named.values()], [*named], loc="outside lower center", ncols=5, frameon=False, fontsize=9
+    )
+    return Picture(fig, "At the end, mean and range of the seeds. " + "; ".join(says) + ".")
+
+
+def chosen(record, key, which) -> dict:
+    """{name: (values (seeds, K), colour)} of some networks of a record."""
+    return {name: (record[key].sel(loss=loss), tone) for name, (loss, tone) in which.items()}
+
+
+def long_training(record) -> Picture:
+    """SA Fig. 2 and 6 with LARS: similarity, weight gap and spread within classes of the losses with labels."""
+    panels = []
+    for key, label, top in (
+        ("cka", "CKA with DCL", 1.03),
+        ("rsa", "RSA with DCL", 1.03),
+        ("gap", "weight gap to DCL", 1.1),
+        ("within", "variance within classes", 0.75),
+    ):
+        curves = chosen(record, key, LABELS)
+        if key == "within":
+            curves = {"DCL": (record.within.sel(loss="dcl"), INK)} | curves
+        panels.append((label, record.step, curves, {"ylim": (0, top)}))
+    return bands(panels)
+
+
+def growth(record) -> Picture:
+    """|w - w^DCL| of NSCL and of the twin, logarithmic, against the time and against its logarithm; a line a seed."""
+    moved = record.isel(step=slice(1, None))  # nothing has moved at the start
+    curves = chosen(moved, "distance", TWINS)
+    fig, (row,) = axes(2, width=7.2, height=2.7, sharey=True)
+    for ax, scale in zip(row, ("linear", "log"), strict=True):
+        for name, (values, tone) in curves.items():
+            for k, one in enumerate(values):
+                label = None if k else name
+                ax.plot(one.step, one, color=tone, lw=1.2, label=label, gid=f"{name}, seed {k}")
+        ax.set(xscale=scale, yscale="log", ylim=(3e-6, 10), xlabel="iteration")
+        ax.minorticks_off()
+    row[0].set_ylabel("distance to DCL's weights")
+    legend(row[0], loc="lower right")
+    ends = [end_in_words(name, np.asarray(values)) for name, (values, _) in curves.items()]
+    text = f"Distances at the end, mean and range of the seeds: {', '.join(ends)}."
+    return Picture(fig, text)
+
+
+def by_count(times, counts, panels: dict) -> Picture:
+    """SA Fig. 3 and 7: {label: values (counts, seeds, K)} at times (K,), a curve for each number of classes."""
+    shades = ["#bdd7e7", "#6baed6", "#3182bd", "#08519c", "#08264d"]
+    settings = {"ylim": (0, 1.03), "xlabel": "share of the training"}
+    drawn = []
+    for label, values in panels.items():
+        curves = {}
+        for count, one, tone in zip(counts, values, shades, strict=True):
+            curves[f"{count} classes"] = (one, tone)
+        drawn.append((label, times, curves, settings))
+    return bands(drawn)
+
+
+def subsets(record) -> Picture:
+    """SA Fig. 3 and 7 on random subsets of the classes of digits."""
+    panels = {
+        "CKA, test": record.cka,
+        "CKA, training": record.cka_train,
+        "RSA, test": record.rsa,
+        "RSA, training": record.rsa_train,
+    }
+    times = np.linspace(0, 1, record.sizes["step"])
+    return by_count(times, record.classes.values, panels)
+
+
+def temperature_control(record) -> Picture:
+    """SA Fig. 4 with a rate proportional to tau, and with LARS."""
+    panels = []
+    times = np.linspace(0, 200, record.sizes["step"])
+    for optimizer, name in (("sgd", "rate ~ $\\tau$"), ("lars", "LARS")):
+        for key in ("cka", "rsa"):
+            values = record[key].sel(optimizer=optimizer)
+            curves = {}
+            for k, tau in enumerate(record.tau.values):
+                curves[f"$\\tau$ = {tau:g}"] = (values.sel(tau=tau), colour(k))
+            label = f"{key.upper()}, {name}"
+            panels.append((label, times, curves, {"ylim": (0, 1.03)}))
+    return bands(panels)
+
+
+def by_batch(record, bounds) -> Picture:
+    """SA Fig. 5 with LARS: CKA at the end against B under four scalings (top), and Theorem 1's bound (bottom).
+
+    bounds: {scaling: (sizes,) log10 of the bound relative to that at the smallest batch}.
+    """
+    sizes = record.batch.values
+    fig, grid = axes(len(bounds), 2, width=7.8, height=4.2, sharex=True, sharey="row")
+    says = []
+    for (upper, lower), (scaling, bound) in zip(grid.T, bounds.items(), strict=True):
+        ends = record.cka.isel(step=-1).sel(law=scaling).transpose("seed", "batch")
+        band(upper, sizes, ends, color=colour(0), label="CKA", gid="CKA", marker="o", ms=3.5)
+        lower.plot(sizes, bound, color=INK, marker="s", ms=3.5, gid="bound")
+        upper.set(title=f"lr: {scaling}", ylim=(0, 1.03))
+        lower.set(xlabel="batch size $B$")
+        log_axis(lower, sizes)  # the upper one shares it
+        first, *_, last = ends.mean("seed").values
+        change = f"the bound changes by 10 to the power {bound[-1]:.1f}"
+        says.append(f"{scaling}: {first:.2f} and {last:.2f}, {change}")
+    grid[0, 0].set_ylabel("CKA, DCL and NSCL")
+    grid[1, 0].set_ylabel("log10 of the bound")
+    return Picture(fig, "CKA at B = 32 and at 256, five seeds. " + "; ".join(says) + ".")
+
+
+def arrow(ax, turn: float, length: float, tone: str) -> None:
+    """An arrow from the origin; `turn` in radians."""
+    tip = length * np.cos(turn), length * np.sin(turn)
+    ax.annotate("", tip, (0, 0), arrowprops={"arrowstyle": "->", "color": tone, "lw": 1.2})
+
+
+def pairs_of_arrows(ax, angles, lengths) -> str:
+    """An arrow along 0 degrees and one at its angle for each seed, lengths (seeds, 2); the angles in words."""
+    for angle, (dcl, nscl) in zip(np.radians(angles), lengths, strict=True):
+        arrow(ax, 0.0, dcl, INK)
+        arrow(ax, angle, nscl, colour(0))
+    arc = np.linspace(0, np.pi / 2, 60)
+    ax.plot(np.cos(arc), np.sin(arc), color=MUTED, lw=0.6)
+    ax.set(xlim=(-0.1, 1.1), ylim=(-0.1, 1.1), aspect="equal", xticks=[], yticks=[])
+    ax.grid(False)
+    between = f"{angles.min():.1f} to {angles.max():.1f}"
+    return f"{angles.mean():.1f} degrees ({between})"
+
+
+def polar(record) -> Picture:
+    """SA Fig. 1: directions in which DCL (along 0 degrees) and NSCL have moved, a pair of arrows a seed; over time."""
+    end = record.isel(step=-1)
+    turned = record.weight_angle.sel(loss="nscl")
+    first = end.isel({"class": 0})
+    lengths = first.class_moved.values
+    moved = end.moved.sel(loss=["dcl", "nscl"]).values
+    fig, ((*arrows, over_time),) = axes(4, width=7.8, height=2.5)
+    shown = {
+        "(a) weights": (turned.isel(step=-1), moved),
+        "(b) class 0, by axes": (first.class_angle.sel(embedding="by PCA"), lengths),
+        "class 0, plain": (first.class_angle.sel(embedding="plain"), lengths),
+    }
+    says = []
+    for ax, (title, (angles, moved)) in zip(arrows, shown.items(), strict=True):
+        says.append(f"{title}: {pairs_of_arrows(ax, angles.values, moved / moved.max())}")
+        ax.set_title(title, fontsize=9)
+    mean = record.class_angle.mean("class")
+    curves = {
+        "weights": (turned, INK),
+        "classes": (mean.sel(embedding="plain"), colour(0)),
+        "classes, by axes": (mean.sel(embedding="by PCA"), colour(1)),
+    }
+    for name, (values, tone) in curves.items():
+        band(over_time, record.step, values, color=tone, label=name, gid=name, lw=1.2)
+    over_time.set(xlabel="iteration", title="angle, degrees", ylim=(0, 120), yticks=[0, 30, 60, 90])
+    legend(over_time, loc="upper left")
+    return Picture(fig, "Angles between the changes of DCL and NSCL. " + "; ".join(says) + ".")

@@ -1,0 +1,569 @@
+"""How each claim under VA's items is measured: on what `evidence` gives, in the order of `items.yaml`."""
+
+import numpy as np
+import xarray
+
+from clbook import theory
+from clbook.experiments.sphere import CLUSTERED, coherence
+from clbook_book.audit.judging import Every, Finding, Measures, counted, listed, misprint, span
+from clbook_book.audit.va import closed_forms, recipes
+
+measures = Measures()
+EXACT = 1e-12  # numbers in float64 that differ by less are called equal
+ORDER = 0.9  # what is O(delta) falls like delta^p with p at least 1
+
+
+# The abstract and Section 1.
+
+
+@measures("va-abstract-1")
+def lowest_is_even(lowest):
+    above = np.array(list(lowest.values()))  # (tau, seeds)
+    below = above.min()
+    return Finding(
+        f"lowest found less that of even points: {below:.0e} at least",
+        below + 1e-12,
+        *map(Every, 1e-6 - above),
+    )
+
+
+@measures("va-abstract-2")
+def clusters_live(life):
+    gaps = recipes.gap_ratio(life)
+    early, late, end = gaps.sel(start="cap").transpose("moment", "seed").values
+    other = gaps.sel(start="uniform").isel(moment=1)
+    text = (
+        f"gaps between clusters are {listed(early, '.0f')} times those within at iteration 104, "
+        f"{listed(late, '.1f')} times at 3,122, {listed(end, '.1f')} times at 20,000; from a uniform "
+        f"start at lr = 10: {listed(other, '.1f')} times at 3,122"
+    )
+    worst = np.minimum(early, late)
+    return Finding(text, Every(np.log(worst / 2)))
+
+
+@measures("va-trivial-end")
+def trivial_end(life):
+    above = life.recorded_loss.isel(step=-1) - theory.circle_plateau(recipes.BASE.tau, 1)
+    cap = above.sel(start="cap")
+    uniform = above.sel(start="uniform")
+    return Finding(
+        f"{listed(cap, '.3f')} above it; from a uniform start {listed(uniform, '.3f')}", cap - 0.01
+    )
+
+
+@measures("img-simclr-uncovers")
+def simclr_uncovers(cifar):
+    features = cifar.knn.isel(epoch=-1)
+    seen = f"in the plane {listed(cifar.features_seen)} and {listed(cifar.pixels_seen)}"
+    return Finding(
+        f"features {listed(features)}, pixels {listed(cifar.pixels)}; {seen}",
+        features - cifar.pixels - 0.08,
+        cifar.features_seen - cifar.pixels_seen,
+    )
+
+
+@measures("img-training")
+def training_uncovers(cifar):
+    trained = cifar.knn.isel(epoch=-1)
+    return Finding(
+        f"trained {listed(trained)}, untrained {listed(cifar.untrained)}", trained - cifar.untrained
+    )
+
+
+# Section 2: the losses.
+
+
+@measures("va-definitions")
+def definitions(written):
+    off = 0.0
+    for pairs in written:
+        for ours, plain in pairs.values():
+            off = max(off, abs(ours / plain - 1))
+    return Finding(f"off by a part of {off:.0e} at most", 1e-10 - off)
+
+
+@measures("va-eq-3")
+def invariance(views_at_minimum):
+    apart = np.array(list(views_at_minimum.values()))[..., 0]  # (tau, seeds)
+    return Finding(f"views at most {apart.max():.0e} apart", *map(Every, 1e-4 - apart))
+
+
+@measures("va-prop-2-1")
+def forgets(maps):
+    losses = maps.losses["NT-Xent, eq. 1"]
+    gap = np.abs(losses[0::2] - losses[1::2]).max()
+    kept = maps.accuracy[[0, 2]]
+    mixed = maps.accuracy[[1, 3]]
+    return Finding(
+        f"losses differ by {gap:.0e}; "
+        f"the classes of at least {kept.min():.0%} of the points are read right by class, "
+        f"of at most {mixed.max():.0%} shuffled",
+        EXACT - gap,
+    )
+
+
+def rewritten(result, printed: bool) -> float:
+    """Eq. 1 of an invariant map as VA Prop. 2.1 rewrites it over the embedded points: as printed, or corrected."""
+    cosine = result.z @ result.z.T
+    kept = cosine < 1 - 1e-9 if printed else ~np.eye(len(cosine), dtype=bool)
+    similarity = np.exp((cosine if printed else cosine - 1) / result.config.tau)
+    return float(np.log1p(2 * (kept * similarity).mean(1)).mean())
+
+
+@measures("va-prop-2-1-formula")
+def formula(still):
+    even, one, _ = still
+    off = max(abs(rewritten(result, True) - result.loss_mean) for result in still)
+    right = max(abs(rewritten(result, False) - result.loss_mean) for result in still)
+    text = (
+        f"{rewritten(even, True):.2f} instead of {even.loss_mean:.4f} at even points, "
+        f"{rewritten(one, True):.2f} instead of {one.loss_mean:.4f} at one place; "
+        f"corrected, off by {right:.0e}"
+    )
+    return misprint(text, off, right, EXACT)
+
+
+@measures("va-prop-2-1-minimum")
+def minimum(lowest, merged):
+    above = np.array(list(lowest.values()))  # (tau, seeds)
+    constant = np.array(list(merged.values()))
+    taus = listed(list(merged), "g")
+    return Finding(
+        f"each by itself: at most {above.max():.0e} above the loss of even points; any to any other: "
+        f"{listed(constant)} above it at tau = {taus}",
+        Every(1e-6 - above.max(0)),
+        constant.min() - 1e-6,
+    )
+
+
+# Section 3: minimisers, and the uniform start.
+
+
+def of_network(record, net: str, depth: int):
+    """The runs of the record `va-uniform` with one network."""
+    return record.sel(run=(record.net == net) & (record.depth == depth))
+
+
+def by_setting(record) -> dict:
+    """{(net, depth, d, loss): {lr: iterations at which each seed clusters}} of the record `va-uniform`."""
+    table = {}
+    for at in recipes.reached(record):
+        setting = at.net.item(), at.depth.item(), at.d.item(), at.loss.item()
+        rates = table.setdefault(setting, {})
+        rates.setdefault(at.lr.item(), []).append(at.item())
+    return table
+
+
+def best_rate(rates: dict, by: float = np.inf) -> np.ndarray:
+    """Of {lr: iterations at which each seed clusters}: whether each seed has by then, at the best rate."""
+    found = []
+    for seeds in rates.values():
+        found.append(np.isfinite(seeds) & (np.array(seeds) <= by))
+    return max(found, key=np.sum)
+
+
+@measures("va-uniform-start", "mlp", 1)
+@measures("va-uniform-deep", "mlp", 4)
+def clusters_come(net: str, depth: int, uniform) -> Finding:
+    """Whether some learning rate brings the clusters out in every seed, in each setting of one network."""
+    mine = of_network(uniform, net, depth)
+    settings = by_setting(mine).values()
+    found = [best_rate(rates) for rates in settings]
+    soonest = [min(map(max, rates.values())) for rates in settings]
+    when = f", by iteration {span(soonest, ',.0f')}" if np.isfinite(soonest).all() else ""
+    came = np.isfinite(recipes.reached(mine))
+    stayed = came & (mine.accuracy.isel(step=-1) >= CLUSTERED)
+    text = (
+        f"at the best rate {np.sum(found)} of {np.size(found)} runs cluster{when}; at all rates "
+        f"{counted(came)}, and {stayed.sum():d} still have clusters at the end"
+    )
+    return Finding(text, *found)
+
+
+@measures("va-uniform-eq-18")
+def clusters_of_eq_18(uniform, eq_18):
+    mine = of_network(uniform, "averaging", 1)
+    found, texts = [], []
+    for (_, _, d, _), rates in by_setting(mine).items():
+        for lr in eq_18.lr.values:
+            rates[lr] = recipes.reached(eq_18.sel(d=d, lr=lr)).values
+        found.append(best_rate(rates))
+        shares = []
+        for lr, seeds in sorted(rates.items()):
+            shares.append(f"{counted(np.isfinite(seeds))} at lr = {lr:g}")
+        texts.append(f"d = {d}: {', '.join(shares)}")
+    return Finding("; ".join(texts), *found)
+
+
+@measures("va-uniform-small-steps")
+def small_steps(uniform):
+    best = []
+    for (net, depth), rates in recipes.BELOW.items():
+        mine = of_network(uniform, net, depth)
+        runs = mine.accuracy.max("step")
+        best += list(runs.values[mine.lr.isin(rates)])
+    clustered = np.array(best) >= CLUSTERED
+    return Finding(f"{counted(clustered)} runs; best accuracy {span(best)}", ~clustered)
+
+
+@measures("va-uniform-slow")
+def slow_steps(slow):
+    best = slow.accuracy.max("step")
+    end = slow.accuracy.isel(step=-1)
+    return Finding(f"best accuracy {span(best)}, {span(end)} at the end", best < CLUSTERED)
+
+
+# Section 4.1: the kernel and invariance.
+
+
+@measures("va-prop-4-1-views")
+def views_as_points(step_errors):
+    errors = step_errors["joint"]  # (rates, seeds), from lr/tau = .1 on in powers of ten
+    fall = (errors[1:4] / errors[:3]).min(0)
+    return Finding(
+        f"error {errors[0].max():.0e} at lr/tau = .1; it falls at least {fall.min():.1f}-fold",
+        Every(fall / 8 - 1),
+    )
+
+
+@measures("va-remark-4-2")
+def identity(identity_kernel):
+    printed, corrected = np.transpose(identity_kernel)
+    right = corrected.max()
+    text = f"as printed off by {span(printed, '.2g')}; corrected: {right:.0e}"
+    return misprint(text, printed.max(), right, EXACT)
+
+
+@measures("va-theorem-4-2-vanilla")
+def stays_invariant(three_flows):
+    runs = [flow["vanilla"] for flow in three_flows]
+    moved = np.array([run.moved[-1] for run in runs])
+    together = np.array([run.spread.max() == 0 for run in runs])
+    return Finding(
+        f"together in {counted(together)} seeds; points move {span(moved, '.2g')}",
+        together & (moved > 0),
+    )
+
+
+@measures("va-theorem-4-2-network")
+def loses_invariance(three_flows):
+    first, last = np.array([flow["network"].spread[[1, -1]] for flow in three_flows]).T
+    return Finding(
+        f"spread {span(first, '.1e')} after one step, {span(last, '.2g')} after 120",
+        Every(np.log(first / 1e-12)),
+    )
+
+
+@measures("va-theorem-4-2-only-if")
+def only_if(constant_start):
+    parted = float(constant_start.spread[1])
+    gap = closed_forms.gradient_gap(constant_start)
+    apart = parted - 1e-4
+    return Finding(
+        f"gradients differ by up to {gap:.1f}, after a step points and views are {parted:.1g} apart",
+        apart if apart > 0 else -gap,
+    )
+
+
+# Section 4.2: the kernel of one hidden layer, and clusters.
+
+
+@measures("va-kernel-injects")
+def injects(shuffled):
+    changes = np.array(list(shuffled.values()))  # (activations, seeds)
+    return Finding(f"by {span(changes, '.0%')} of their size", *map(Every, changes - 0.01))
+
+
+@measures("va-own-setting")
+def own_setting(clean_and_places):
+    clean, places = np.transpose(clean_and_places)
+    return Finding(
+        f"clean coordinates change by {clean.max():g}, places by {places.max():.0e}",
+        clean == 0,
+        Every(1e-4 - places),
+    )
+
+
+@measures("va-prop-4-3")
+def explicit_kernel(explicit):
+    right = 0.0
+    for errors in explicit.values():
+        right = max(right, errors["1/sqrt(M)", "1/M"], errors["1/sqrt(M D)", "1/(M D)"])
+    return Finding(f"relative error {right:.0e}", EXACT - right)
+
+
+@measures("va-prop-4-4")
+def wide_kernel(wide):
+    first, *_, last = wide["isotropic"]
+    shifted = span(wide["shifted"][-1], ".2g")
+    stretched = span(wide["stretched"][-1], ".2g")
+    text = (
+        f"error {span(first, '.2g')} at M = 64, {span(last, '.2g')} at 16,384; there {shifted} for "
+        f"entries of mean 1, {stretched} for rows with mean zero and unequal variances"
+    )
+    return Finding(
+        text,
+        np.log(first / last),
+        0.05 - last,
+    )
+
+
+def powers(x, errors) -> np.ndarray:
+    """p of errors ~ x^p, errors (len(x), seeds): one p a seed."""
+    return np.polyfit(np.log(x), np.log(errors), 1)[0]
+
+
+def by_delta(runs, error) -> np.ndarray:
+    """p of error ~ delta^p, one a seed, from runs[delta][seed] and error(run)."""
+    deltas = [row[0].config.delta for row in runs]
+    return powers(deltas, [list(map(error, row)) for row in runs])
+
+
+def order_of(errors) -> Finding:
+    """Errors {"delta": (deltas,), "errors": (deltas, seeds)} that are to fall like delta."""
+    p = powers(errors["delta"], errors["errors"])
+    smallest = span(errors["errors"][0], ".0e")
+    return Finding(rf"error ~ $\delta^p$, p = {span(p)}; {smallest} at $\delta$ = .003", p - ORDER)
+
+
+@measures("va-theorem-4-5")
+def cluster_velocity(printed):
+    return order_of(printed)
+
+
+@measures("va-theorem-4-5-own")
+def own_gradient(tight):
+    smooth = by_delta(tight["smooth start"], lambda run: run.error("own"))
+    random = by_delta(tight["random start"], lambda run: run.error("own"))
+    return Finding(
+        f"p = {span(smooth, 'z.2f')} from a smooth start, {span(random, 'z.2f')} from a random one",
+        smooth - ORDER,
+        0.5 - random,
+    )
+
+
+@measures("va-theorem-4-5-training")
+def in_training(trained):
+    return order_of(trained)
+
+
+@measures("va-corollary-4-6")
+def one_half(corollary):
+    first, *_, last = corollary[..., 1]
+    return Finding(
+        f"error {span(first, '.2g')} at M = 64, {span(last, '.2g')} at 4,096",
+        np.log(first / last),
+        0.05 - last,
+    )
+
+
+def slowing(speeds, ratios):
+    """p of (speed of the last cluster / mean speed of the others) ~ ratio^p, one a seed, and that quotient at the end.
+
+    speeds (ratios, seeds, clusters).
+    """
+    relative = speeds[..., -1] / speeds[..., :-1].mean(-1)
+    return powers(ratios, relative), relative[-1]
+
+
+@measures("va-remark-4-4")
+def small_is_slow(cluster_speeds, ratios):
+    p, last = slowing(cluster_speeds[4], ratios)
+    of_three, _ = slowing(cluster_speeds[3], ratios)
+    return Finding(
+        f"p = {span(p, '.2f')}; "
+        f"at 1/20 of their size {span(last, '.2g')} of their speed; "
+        f"of three p = {span(of_three, '.2f')}",
+        p - 0.5,
+        of_three - 0.5,
+    )
+
+
+@measures("va-remark-4-4-two")
+def two_are_equal(cluster_speeds, ratios):
+    p, last = slowing(cluster_speeds[2], ratios)
+    return Finding(
+        f"p = {span(np.round(p, 2) + 0.0)}; at 1/20 of its size {span(last, '.2f')} of the other's speed",
+        0.1 - abs(p),
+    )
+
+
+@measures("va-remark-4-4-lost")
+def small_lost(lost):
+    small = lost["tail"].sel(ratio=0.05)
+    best = small.max("step")
+    end = small.isel(step=-1)
+    equal = lost["tail"].sel(ratio=1.0).isel(step=-1)
+    return Finding(
+        f"at best {span(best)} of its points are beside one of their own, {span(end)} at the end, where it is "
+        f"{span(equal)} at equal sizes",
+        (CLUSTERED - best).max(),
+    )
+
+
+# Section 4.2.1: what Figures 5 and 6 show.
+
+
+@measures("va-stationary")
+def stationary(life):
+    cap = life.sel(start="cap")
+    later = cap.later
+    spread = cap.recorded_spread.isel(step=-1)
+    gaps = recipes.gap_ratio(cap).isel(moment=-1)
+    return Finding(
+        f"the median point moves by {listed(later)}; views {span(spread, '.2g')} away; gaps between clusters "
+        f"{listed(gaps, '.1f')} times those within",
+        0.1 - later,
+        0.05 - spread,
+        gaps - 2,
+    )
+
+
+def scatter(run) -> float:
+    """How much the first velocities of the points differ from their cluster's mean, relative to all velocities."""
+    velocity = run.measured[0]
+    means = np.array([velocity[run.labels == q].mean(0) for q in np.unique(run.labels)])
+    return float(np.linalg.norm(velocity - means[run.labels]) / np.linalg.norm(velocity))
+
+
+@measures("va-fig-5-one-velocity")
+def one_velocity(tight):
+    axes = by_delta(tight["random start"], scatter)
+    line = by_delta(tight["centres on a line"], scatter)
+    return Finding(
+        f"p = {span(axes, '.2f')} for orthogonal centres, {span(line, '.2f')} on a line",
+        axes - ORDER,
+        line - ORDER,
+    )
+
+
+@measures("va-same-direction")
+def same_direction(pushes):
+    within, together = np.moveaxis(np.array(list(pushes.values())), -1, 0)  # (dimensions, seeds)
+    return Finding(
+        f"{span(within, '.3f')}; of all four clusters together {span(together, '.2g')}",
+        *(within - 0.9),
+        *(within - together),
+    )
+
+
+@measures("va-own-gradients")
+def own_gradients(cap):
+    found = []
+    for d in (2, 3):
+        found.append([coherence(run.arrows[0], run.labels) for run in cap[d, 1]])
+    found = np.array(found)
+    return Finding(span(found, ".2g"), *(0.5 - found))
+
+
+@measures("va-fig-5-eq-21")
+def on_a_line(tight):
+    runs = tight["centres on a line"]
+    p = by_delta(runs, lambda run: run.error("mean"))
+    blocks = by_delta(runs, lambda run: run.error("blocks"))
+    errors = [run.error("mean") for row in runs for run in row]
+    return Finding(
+        f"error {span(errors, '.2g')}, p = {span(p, 'z.2f')}; with all blocks of the kernel "
+        f"{span(blocks, '.2f')}",
+        0.5 - p,
+        blocks - ORDER,
+    )
+
+
+@measures("va-speeds")
+def different_speeds(speeds):
+    loss = speeds.recorded_loss
+    first = loss.isel(step=0)
+    goal = first - 0.9 * (first - loss.min("step"))
+    at = speeds.step[(loss <= goal).argmax("step")]
+    network, free = (at.sel(network=there).values for there in (True, False))
+    times = np.maximum(network, 1) / np.maximum(free, 1)
+    return Finding(
+        f"iterations {listed(network, 'd')} with, {listed(free, 'd')} without",
+        abs(np.log(times)) - np.log(2),
+    )
+
+
+def every_seed(margins) -> Every:
+    """Margins (settings, ..., seeds) as a statement about every run: in each seed the worst of the settings."""
+    others = [name for name in margins.dims if name != "seed"]
+    return Every(margins.min(others).values)
+
+
+def change_after(loss, iteration: int):
+    """(runs,) largest change of a loss after the first recorded time from `iteration` on."""
+    later = loss.sel(step=slice(iteration, None))
+    return abs(later - later.isel(step=0)).max("step")
+
+
+@measures("va-network-at-rest")
+def network_at_rest(uniform):
+    texts, margins = [], []
+    mine = of_network(uniform, "mlp", 1)
+    mine = mine.sel(run=(mine.d == 2) & (mine.loss == "eq. 4"))
+    for lr in recipes.BEYOND["mlp", 1]:
+        runs = mine.sel(run=mine.lr == lr)
+        change = change_after(runs.recorded_loss, 200)
+        least = runs.accuracy.sel(step=slice(200, None)).min("step")
+        text = f"loss changes by {span(change)}, accuracy at least {listed(least)}"
+        texts.append(f"lr = {lr:g}: {text}")
+        margins.append(np.minimum(0.05 - change, least - CLUSTERED))
+    best = max(margins, key=np.min)
+    return Finding("; ".join(texts), best >= 0)
+
+
+@measures("va-vanilla-at-rest")
+def vanilla_at_rest(speeds, free):
+    change = change_after(speeds.sel(network=False).recorded_loss, 1000)
+    start = change_after(free.recorded_loss.sel(d=2, start="uniform"), 200)
+    return Finding(
+        f"the loss changes by {span(change, '.0e')} after it; from a uniform start by {span(start, '.1e')} from "
+        "iteration 200 to 1,000",
+        0.005 - change,
+        0.005 - start,
+    )
+
+
+@measures("va-by-15")
+def by_15(uniform):
+    rates = {}
+    for (net, depth, d, loss), seeds_by_rate in by_setting(uniform).items():
+        if (depth, d, loss) == (1, 2, "eq. 4"):
+            rates |= {(net, lr): seeds for lr, seeds in seeds_by_rate.items()}
+    latest = {key: max(seeds) for key, seeds in rates.items()}
+    net, lr = min(latest, key=latest.get)
+    trained = {"mlp": "all weights trained", "averaging": "eq. 18's network"}
+    return Finding(
+        f"soonest in all seeds: iteration {latest[net, lr]:g}, {trained[net]}, lr = {lr:g}",
+        best_rate(rates, by=15),
+    )
+
+
+@measures("va-free-uniform")
+def free_uniform(free):
+    plateaus = [theory.sphere_plateau(recipes.BASE.tau, d, 1) for d in free.d.values]
+    end = free.isel(step=-1)
+    gap = abs(end.recorded_loss - xarray.DataArray(plateaus, dims="d"))
+    return Finding(
+        f"loss within {gap.max():.0e}, accuracy {span(end.accuracy)}",
+        every_seed(0.005 - gap),
+        every_seed(0.5 - end.accuracy),
+    )
+
+
+# The appendix.
+
+
+@measures("va-a-4-convergence")
+def convergence(stuck):
+    gradients, changes = np.transpose(stuck)
+    return Finding(
+        f"gradient {gradients.max():g}, and beside it the loss is lower by {span(-changes, '.0e')}",
+        float(np.where(gradients <= 1e-12, changes, 1.0).min()),
+    )
+
+
+@measures("va-theorem-4-5-mean")
+def mean_gradient(tight):
+    p = by_delta(tight["random start"], lambda run: run.error("mean"))
+    return Finding(rf"error ~ $\delta^p$, p = {span(p, '.2f')}", p - ORDER)

@@ -1,0 +1,308 @@
+"""The long runs of VA's page: how their records are made, and read."""
+
+import numpy as np
+import xarray
+
+from clbook.experiments import kernel, sphere
+from clbook_book.audit.ls.recipes import each
+from clbook_book.audit.va import computed, series
+from clbook_book.audit.va.experiment import Config, run
+from clbook_book.records import Computed, Recipe, fields
+
+# By network and depth: rates below the stability limit of both losses at the start, then rates beyond it.
+BELOW = {("mlp", 1): (0.2, 0.6), ("mlp", 4): (2.0,), ("averaging", 1): (6.0, 20.0)}
+BEYOND = {("mlp", 1): (3.0, 10.0), ("mlp", 4): (10.0, 20.0), ("averaging", 1): (90.0,)}
+LOSSES = {"mlp": ("eq. 4", "eq. 1"), "averaging": ("eq. 4",)}
+SEEDS = range(3)
+BASE = Config(n=120, steps=3000)
+FIVE = range(5)  # of runs that take seconds
+
+
+def uniform_configs() -> tuple:
+    """The runs from a uniform start: networks, dimensions, losses, rates, seeds, the last one fastest."""
+    found = []
+    for (net, depth), below in BELOW.items():
+        base = BASE.replace(net=net, depth=depth)
+        rates = below + BEYOND[net, depth]
+        found += each(base, d=(2, 3), loss=LOSSES[net], lr=rates, seed=SEEDS)
+    return tuple(found)
+
+
+UNIFORM = uniform_configs()
+# Eq. 18's network at two rates between the ones above, long enough to see whether clusters come.
+EQ_18 = each(BASE.replace(net="averaging", steps=300), d=(2, 3), lr=(40.0, 60.0), seed=FIVE)
+LONG = BASE.replace(steps=20_000)
+LIFE = (
+    *each(LONG.replace(start="cap", lr=0.02), seed=SEEDS),
+    *each(LONG.replace(start="uniform", lr=10.0), seed=SEEDS),
+)
+SLOW = each(LONG.replace(net="averaging", d=3, lr=20.0), seed=SEEDS)
+SPEEDS = each(BASE.replace(start="cap", lr=0.02), network=(True, False), seed=FIVE)
+FREE = each(
+    BASE.replace(lr=0.02, network=False, steps=1000),
+    d=(2, 3),
+    start=("uniform", "cap"),
+    seed=FIVE,
+)
+RATIOS = (1.0, 0.2, 0.05)
+THREE_AXES = BASE.replace(d=3, centres="axes", classes=3, net="averaging", start="cap", lr=0.1)
+LOST = each(THREE_AXES, ratio=RATIOS, seed=FIVE)
+# What the overlap of views does to clusters that have formed: the sphere chapter's data, its noise less, its gap wider.
+NOISE = {"as it is": {}, "noise .05": {"noise": 0.05}, "gap 2": {"gap": 2.0}}
+OVERLAP = tuple(
+    sphere.Config(d=3, depth=4, n=80, steps=1000, seed=seed, **change)
+    for change in NOISE.values()
+    for seed in SEEDS
+)
+# The panels of VA Fig. 5 and 6 and of LS Fig. 6 and 7.
+PANELS = (
+    sphere.Config(),
+    sphere.Config(depth=4),
+    sphere.Config(first=-3.0, gap=2.0),
+    sphere.Config(d=3, depth=4),
+)
+PAIRS = tuple(config for panel in PANELS for config in panel.compared(sphere.PAIR).values())
+OF_PANELS = ("arrows", "loss", "accuracy", "clustered_at")
+SUMMED = sphere.Config(n=2000, start="uniform", lr=2.0, steps=12, record_every=6)
+CURVES = ("accuracy", "loss", "reach", "spread", "tail")
+ASKED = (*CURVES, "apart")  # what `curves` asks of a run
+
+
+def curves(results) -> dict[str, np.ndarray]:
+    """What is seen over time, (runs, T) each, and the recorded times (T,)."""
+    columns = over_time(results, CURVES)
+    columns["steps"] = results[0].steps
+    columns["apart"] = np.array([result.apart for result in results])
+    return columns
+
+
+def over_time(results, names) -> dict[str, np.ndarray]:
+    """Quantities of the runs over time, (runs, T) each."""
+    found = {}
+    for name in names:
+        found[name] = np.array([getattr(result, name) for result in results], np.float32)
+    return found
+
+
+def moved(results, time: float) -> np.ndarray:
+    """(runs,) how far the median point of a run moves from `time` on, or from its last record before it ends."""
+    after = int(np.searchsorted(results[0].steps, time))
+    found = []
+    for result in results:
+        before = result.z[min(after, len(result.z) - 1)]
+        found.append(np.median(np.linalg.norm(result.z[-1] - before, axis=1)))
+    return np.array(found, np.float32)
+
+
+def free_curves(results) -> dict[str, np.ndarray]:
+    """`curves` that a run without a network has; `later` (runs,): how far the median point moves from time 200 on."""
+    columns = over_time(results, CURVES[:2])
+    columns["steps"] = results[0].steps
+    columns["later"] = moved(results, 200)
+    return columns
+
+
+def accuracies(results) -> dict[str, np.ndarray]:
+    """Neighbour accuracy (runs, T) and the recorded times (T,)."""
+    return {"steps": results[0].steps} | over_time(results, ("accuracy",))
+
+
+def curves_and_places(results) -> dict[str, np.ndarray]:
+    """`curves`; `later` (runs,): how far the median point moves in the second half; `z`: the places at three times."""
+    steps = results[0].steps
+    kept = [min(int(np.searchsorted(steps, t)), len(steps) - 1) for t in (100, 3000, 20_000)]
+    columns = curves(results)
+    columns["later"] = moved(results, steps[-1] / 2)
+    columns["kept"] = steps[kept]
+    columns["labels"] = results[0].labels
+    columns["z"] = np.array([result.z[kept] for result in results], np.float16)
+    return columns
+
+
+AXES = {
+    **dict.fromkeys(ASKED, "run step"),
+    "steps": "step",
+    "kept": "moment",
+    "labels": "point",
+    "z": "run moment point dim",
+}
+
+STARTS = {
+    "random start": computed.FINE,
+    "smooth start": computed.FINE.replace(start="smooth"),
+    "centres on a line": computed.FINE.replace(centres="line", clusters=4),
+}
+TIGHT = sum((each(base, delta=computed.DELTAS, seed=FIVE) for base in STARTS.values()), ())
+THREE_FLOWS = tuple(
+    config
+    for seed in FIVE
+    for config in series.TURNING.replace(seed=seed).compared(kernel.FLOWS).values()
+)
+COMPUTED = (
+    computed.step_errors,
+    computed.cluster_speeds,
+    computed.corollary,
+    computed.lowest,
+    computed.views_at_minimum,
+    computed.other_maps,
+    computed.wide,
+    computed.printed,
+    computed.trained,
+)
+RECIPES = {f"va-{one.__name__.replace('_', '-')}": Computed(one) for one in COMPUTED}
+RECIPES["va-tight"] = Recipe(
+    "one step of clusters of five radii, three starts, five seeds",
+    kernel.run,
+    TIGHT,
+    fields("x", "views", "z", "copies"),
+    ("spread",),
+    start=1.0,
+    record=("measured", "mean", "own", "blocks"),
+)
+RECIPES["va-three-flows"] = Recipe(
+    "the flow through a network, through one that sees |x| alone, and without a network, five seeds",
+    kernel.run,
+    THREE_FLOWS,
+    fields("x", "views", "z", "copies"),
+    ("spread", "moved"),
+    start=0.3,
+)
+RECIPES["va-uniform"] = Recipe(
+    "VA Fig. 5 and 6 from a uniform start, eq. 4 and eq. 1, three networks, 3,000 iterations",
+    run,
+    UNIFORM,
+    curves,
+    ("accuracy", "loss", "reach", "spread"),
+    record=ASKED,
+    axes=AXES,
+)
+RECIPES["va-eq-18"] = Recipe(
+    "VA eq. 18 from a uniform start at two more rates, 300 iterations",
+    run,
+    EQ_18,
+    accuracies,
+    ("accuracy",),
+    0.1,
+    record=("accuracy",),
+    axes=AXES,
+    dims=("d", "lr", "seed"),
+)
+RECIPES["va-life"] = Recipe(
+    "VA Fig. 5 with eq. 4 from a cap and from a uniform start, 20,000 iterations",
+    run,
+    LIFE,
+    curves_and_places,
+    ("accuracy", "loss", "reach", "spread"),
+    0.001,
+    record=ASKED,
+    axes=AXES,
+    dims=("start", "seed"),
+)
+RECIPES["va-slow"] = Recipe(
+    "VA eq. 18 on the sphere from a uniform start, below the stability limit, 20,000 iterations",
+    run,
+    SLOW,
+    curves,
+    ("accuracy", "loss", "reach", "spread"),
+    0.001,
+    record=ASKED,
+    axes=AXES,
+    dims=("seed",),
+)
+RECIPES["va-speeds"] = Recipe(
+    "VA Fig. 5 with eq. 4 from a cap, with and without the network, 3,000 iterations",
+    run,
+    SPEEDS,
+    curves,
+    ("accuracy", "loss", "reach", "spread"),
+    record=ASKED,
+    axes=AXES,
+    dims=("network", "seed"),
+)
+RECIPES["va-free"] = Recipe(
+    "VA Fig. 5 and 6 without a network, eq. 4, 1,000 iterations",
+    run,
+    FREE,
+    free_curves,
+    ("accuracy", "loss"),
+    record=CURVES[:2],
+    axes=AXES,
+    dims=("d", "start", "seed"),
+)
+RECIPES["va-lost"] = Recipe(
+    "three orthogonal clusters, one of them small, VA eq. 4 and eq. 18, 3,000 iterations",
+    run,
+    LOST,
+    curves,
+    ("accuracy", "loss", "reach", "tail"),
+    record=ASKED,
+    axes=AXES,
+    dims=("ratio", "seed"),
+)
+RECIPES["va-overlap"] = Recipe(
+    "the sphere chapter's data from a cap, four hidden layers, less overlap of the views, 1,000 "
+    "iterations",
+    sphere.run,
+    OVERLAP,
+    accuracies,
+    ("accuracy",),
+    0.02,
+    record=("accuracy",),
+    axes=AXES,
+    named={"variant": np.repeat(list(NOISE), len(SEEDS))},
+    dims=("variant", "seed"),
+)
+RECIPES["va-panels"] = Recipe(
+    "four networks from a cap on circle and sphere, and the same points without a network, 300 iterations",
+    sphere.run,
+    PAIRS,
+    fields(),
+    ("loss",),
+    start=0.2,
+    record=OF_PANELS,
+)
+RECIPES["va-summed"] = Recipe(
+    "2,000 points from a uniform start at a rate beyond the stability limit, 12 iterations",
+    sphere.run,
+    (SUMMED,),
+    fields(),
+    ("loss",),
+    start=0.5,
+    record=("loss", "accuracy", "reach"),
+)
+
+
+# Reading a record.
+
+
+def reached(record):
+    """(runs,) first recorded iteration at which a run of a record has clusters; inf: it never has."""
+    above = record.accuracy >= sphere.CLUSTERED
+    first = record.step[above.argmax("step")].drop_vars("step")
+    return first.where(above.any("step"), np.inf)
+
+
+def gap_ratio(record):
+    """How far clusters are apart on the circle at the record's moments, by the gaps between neighbours.
+
+    The median gap between neighbours of different clusters, over the gap that 95 % of neighbours in a cluster stay
+    below. Evenly spread points have 1, whatever the order of their clusters.
+    """
+    return xarray.apply_ufunc(
+        parted,
+        record.z.astype(float),
+        record.labels,
+        input_core_dims=[["point", "dim"], ["point"]],
+        vectorize=True,
+    )
+
+
+def parted(z: np.ndarray, labels: np.ndarray) -> float:
+    """`gap_ratio` of points z (n, 2) of the circle."""
+    angles = np.arctan2(z[:, 1], z[:, 0])
+    order = np.argsort(angles)
+    gaps = np.diff(angles[order], append=angles[order[0]] + 2 * np.pi)
+    other = labels[order] != labels[np.roll(order, -1)]
+    between = np.median(gaps[other])
+    within = np.quantile(gaps[~other], 0.95)
+    return float(between / within)

@@ -1,0 +1,1 @@
+"""Why does the loss keep content and flatten style? `projector_figures` draws theory and images."""

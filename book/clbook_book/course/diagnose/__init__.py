@@ -1,0 +1,1 @@
+"""What is wrong with my encoder? The lines of each run."""

@@ -1,0 +1,1 @@
+"""What does the network add? In `pull` a reader pulls a point, and the kernel moves all others."""

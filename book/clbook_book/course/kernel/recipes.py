@@ -1,0 +1,101 @@
+"""The kernel while networks train on two clusters and on a donut (LS Figure 5): how the record is made and read."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from clbook import kernels
+from clbook.experiments import separability
+from clbook.experiments.separability.condition import evenly_chosen
+from clbook.metrics import r2
+from clbook_book.records import Recipe, fields
+
+ACTIVATIONS = ("tanh", "relu", "gelu")
+CLUSTERS = separability.Config(tau=1.0, lr_over_tau=0.05, steps=5000)
+DONUT = CLUSTERS.replace(data="donut", augmentation="rotation")
+RUNS = tuple(
+    config.replace(activation=activation, seed=seed)
+    for config in (CLUSTERS, DONUT)
+    for activation in ACTIVATIONS
+    for seed in range(5)
+)
+
+
+def scores(results) -> dict[str, np.ndarray]:
+    """Alignment and Fisher ratio (runs, T) at the recorded times, and when each run separated.
+
+    share: (runs, 3) class share of the kernel's top eigenvector at the start, near separation and at the end.
+    fit: (runs, 2, 2) R^2 of the top eigenvector of K(0), and of the embedding at separation, as linear functions of the
+        position, and of the squared radius.
+    """
+    share, fit = [], []
+    for r in results:
+        apart = r.z[int(np.searchsorted(r.steps, r.separable_at))]
+        top = kernels.top_eigenvector(r.kernel[0], r.labels)[0][:, None]
+        radius = (r.x**2).sum(1, keepdims=True)
+        explained = []
+        for pattern in (top, apart):
+            explained.append([r2(pattern, by)[0] for by in (r.x, radius)])
+        fit.append(explained)
+        chosen = evenly_chosen(r, 6)
+        near = chosen[np.argmin(np.abs(r.steps[chosen] - r.separable_at))]
+        share.append([kernels.top_eigenvector(r.kernel[k], r.labels)[1] for k in (0, near, -1)])
+    steps = np.stack([r.steps for r in results])
+    alignment = np.stack([r.alignment for r in results])
+    fisher = np.stack([r.theta / r.sigma2 for r in results])
+    separable_at = np.array([r.separable_at for r in results])
+    return {
+        "steps": steps,
+        "alignment": alignment,
+        "fisher": fisher,
+        "share": np.array(share),
+        "fit": np.array(fit),
+        "separable_at": separable_at,
+    }
+
+
+def at_six_times(result) -> np.ndarray:
+    """(T, n, n) the kernel at six recorded times, those that `kernel_story` draws, and NaN at the others."""
+    chosen = evenly_chosen(result, 6)
+    kept = np.full_like(result.kernel, np.nan)
+    kept[chosen] = result.kernel[chosen]
+    return kept
+
+
+def at_three_times(record) -> list:
+    """Alignment of kernel and labels at the start, when a run is first seen separated, and at the end."""
+    seen = (record.recorded_steps >= record.separable_at).argmax("step")
+    return [record.alignment.isel(step=at) for at in (0, seen, -1)]
+
+
+AXES = dict.fromkeys(("steps", "alignment", "fisher"), "run step")
+AXES |= {"share": "run moment", "fit": "run pattern by"}
+LABELS = {
+    "moment": ("start", "near separation", "end"),
+    "pattern": ("eigenvector", "embedding"),
+    "by": ("position", "squared radius"),
+}
+
+RECIPES = {
+    "ls-fig-5-training": Recipe(
+        "the kernel on two clusters and on a donut, tanh, ReLU and GELU, five seeds, 5,000 iterations",
+        separability.run,
+        RUNS,
+        scores,
+        ("alignment",),
+        start=0.02,
+        record=("kernel", "alignment", "theta", "sigma2"),
+        axes=AXES,
+        labels=LABELS,
+        dims=("data", "activation", "seed"),
+    ),
+}
+RECIPES["ls-fig-5-kernels"] = Recipe(
+    "the kernel on two clusters and on a donut, tanh, one seed, at six of 5,000 iterations",
+    separability.run,
+    (CLUSTERS, DONUT),
+    fields("kernel", kernel=at_six_times),
+    ("alignment",),
+    start=0.02,
+    record=("kernel", "alignment", "theta", "sigma2"),
+)

@@ -1,0 +1,1 @@
+"""When do interchangeable symbols get the same vector? `play` trains in the page."""

@@ -1,0 +1,119 @@
+"""The chapter's experiment in a page: the symbols' table and the transformer, trained by one batch a step.
+
+Loss, encoder and Adam are those of `experiment`, whose step is a whole epoch. Here every sample may come at any step,
+and none is left out.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import torch
+
+from clbook import data
+from clbook.experiments.modadd.experiment import START, Addition, Learned, distances
+from clbook.style import Picture, axes, plane
+from clbook.training.optim import adam_memory
+from clbook.training.settings import Outcome, quantity, setting
+from clbook.training.shown import distance_ratio, on_main_axes
+from clbook.training.streams import BLOCK, Draws, streams
+from clbook_book.course.drawing import by_class, square
+
+BATCHES = START + 1  # purpose of the stream of random numbers
+
+
+@dataclasses.dataclass(frozen=True)
+class Config(Learned):
+    """Settings of one run; by default 500 epochs of the chapter's experiment."""
+
+    steps: int = setting(6500, "batches", unit="batches", low=1, high=100_000, log=True)
+    seed: int = setting(0, "seed of start and batches", low=0, high=9999, each=True)
+
+
+@dataclasses.dataclass
+class Result(Outcome):
+    """What one run recorded, at the times `steps`."""
+
+    steps: np.ndarray = quantity("recorded batches", dims="step", unit="batches")
+    z: np.ndarray = quantity("the symbols' embeddings", dims="step symbol dim")
+    loss: np.ndarray = quantity("SL eq. 2 of the batch", dims="step")
+
+    @property
+    def ratio(self) -> np.ndarray:
+        """(T,) mean distance of equivalent symbols, over that of different ones."""
+        equivalent, different = distances(torch.from_numpy(self.z), self.config.k)
+        return (equivalent / different).numpy()
+
+
+class Batches(Addition):
+    """R runs of `experiment.Addition` without classifiers, a batch a step."""
+
+    Result = Result
+
+    def setup(self):
+        c = self.config
+        s = self.state
+        symbols, contexts = data.cmodadd(c.N, c.k)
+        self.shared.symbols = symbols
+        self.shared.contexts = contexts
+        self.shared.labels = torch.arange(c.N) % c.k
+        s.decay = self.column("decay", axes=0)
+        s.weights = self.contrastive_weights()
+        s.memory = adam_memory(s.weights)
+
+        def numbers(generator):
+            return torch.randint(len(symbols), (c.batch,), generator=generator)
+
+        self.draws["batch"] = Draws(streams(self.configs, BATCHES), numbers, BLOCK)
+
+    def begin(self, s):
+        return s
+
+    def forward(self, s, drawn, t):
+        symbols = self.shared.symbols[drawn.batch]
+        contexts = self.shared.contexts[drawn.batch]
+        losses = self.objective(s.weights, symbols, contexts)
+        return losses[:, None], losses
+
+    def step(self, s, drawn, losses, t):
+        weights, memory = self.descended(s, s.weights, losses, s.memory)
+        return {"weights": weights, "memory": memory}
+
+    @torch.no_grad()
+    def measure(self, s, z, losses, t):
+        return {"z": self.vectors(s.weights), "loss": losses}
+
+    def shown(self, s, recorded):
+        labels = self.shared.labels
+        z = recorded["z"].double()
+        same = labels == labels[:, None]
+        return {"plane": on_main_axes(z), "ratio": distance_ratio(z, same)}
+
+    def result(self, i, columns, head):
+        return Result(**head, **columns)
+
+
+run = Batches.run
+
+
+def ending(result: Result) -> Picture:
+    """The symbols of a run on the two main axes of their last position, and the ratio of their distances."""
+    fig, ((left, right),) = axes(2, width=7.0, height=2.8)
+    config = result.config
+    last = result.z[-1]
+    places = (last - last.mean(0)) @ plane(last)
+    by_class(left, places, np.arange(config.N) % config.k, 30)
+    square(left, 1.15 * np.abs(places).max(), xlabel="first main axis", ylabel="second main axis")
+    batches = result.steps[-1]
+    left.set_title(f"after {batches} batches")
+    right.plot(result.steps + 1, result.ratio)
+    right.set_xscale("log")
+    right.set_ylim(0, 1.2)
+    right.set_xlabel("batch + 1")
+    right.set_title("distance, equivalent / different")
+    return Picture(
+        fig,
+        f"{config.N} symbols after {batches} batches: equivalent ones are {result.ratio[-1]:.2f} times as far apart as "
+        "different ones.",
+    )

@@ -1,0 +1,1 @@
+"""What does the loss know when views overlap?"""

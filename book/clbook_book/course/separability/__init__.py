@@ -1,0 +1,1 @@
+"""When do clusters separate? `play` is the toy of the front page."""

@@ -1,0 +1,1 @@
+"""Where do embeddings on the sphere end?"""

@@ -1,0 +1,1 @@
+"""Who averages, the counts or the network? `parts` makes a picture whose parts are links."""

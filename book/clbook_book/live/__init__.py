@@ -1,0 +1,16 @@
+"""A training that runs in a page: its own step and start, traced, and written as plain JavaScript; and what shows it.
+
+    graph           the training as two graphs of tensor operations: how a run begins, and a step of it
+    decompositions  what larger operations are made of
+    values, loops   what the writer computes with; one loop nest
+    javascript      a graph as JavaScript
+    page            both graphs, the random numbers and what runs them, as one text; compared with the training itself
+    panels          what a page draws of a run while it trains
+    inpage          the block in which a reader trains: `train_here`
+    playground      a block whose points the reader moves; pulling: one in which a point is pulled
+    diagnosis       a block that diagnoses a reader's file; sizes: its functions for arrays of any size
+    photograph      the views of one photograph
+
+`runtime.js`, `random.js` and `program.js` are what every program uses: products, torch's generator of random numbers,
+and a run that begins from a seed. No formula of an experiment stands in them.
+"""

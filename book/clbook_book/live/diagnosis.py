@@ -1,0 +1,113 @@
+"""Diagnosis in a reader's page: a block that takes a file with two views and shows their lines. No kernel, no network.
+
+The numbers are those of `measures.two_views`, traced for files of any size (`sizes`); what is said is `words`. The
+script of the page reads files and draws.
+"""
+
+from __future__ import annotations
+
+import base64
+import dataclasses
+import functools
+import io
+import math
+
+import numpy as np
+from IPython.display import HTML
+
+from clbook.diagnose.arrays import LARGEST
+from clbook.diagnose.loss_scale import FACTORS
+from clbook.diagnose.reporting import MOST, Report
+from clbook.diagnose.words import TWO_VIEWS
+from clbook.explore.static import file, filled
+from clbook.style import CLASS_COLOURS
+from clbook_book.live import sizes
+from clbook_book.live.page import shared_code
+
+# Sizes for which the functions are traced, with more points than dimensions; turned round for fewer.
+TALL = ((31, 7), (47, 11), (101, 23), (67, 5), (59, 41), (43, 19), (97, 13))
+WHERE = "what the loss compares"  # in names of lines
+LEFT, RIGHT = -0.1, 1.3  # of the shares that are drawn; what is beyond stands at the end
+
+
+def in_page(
+    reports: dict[str, Report],
+    example: tuple[str, np.ndarray, np.ndarray] | None = None,
+    name: str = "own",
+) -> HTML:
+    """A block that diagnoses a reader's file in the page: `in_page({"healthy": report, ...})`.
+
+    It takes an .npz, .npy or CSV file with the embeddings of two views, or two files, and shows the lines about two
+    views as `report` does. Nothing leaves the browser.
+
+    Args:
+        reports: {name: report} of runs, at most eight, that are drawn beside the reader's own.
+        example: (name, z1, z2) of a file that a button offers to a reader who has none; it is kept in half precision.
+        name: of the block, for `window.clbook.diagnoses[name]`.
+    """
+    lines = [line(key, reports) for key in TWO_VIEWS]
+    setup = {
+        "name": name,
+        "lines": lines,
+        "factors": FACTORS,
+        "most": MOST,
+        "largest": LARGEST,
+        "left": LEFT,
+        "right": RIGHT,
+    }
+    if example is not None:
+        setup["example"] = example_file(*example)
+    runs = list(zip(reports, CLASS_COLOURS, strict=False))
+    worker = "\n".join([shared_code(), program(), file("clbook_book.live/diagnosis.worker.js")])
+    page = filled(
+        "clbook_book.live/diagnosis.html",
+        setup,
+        css=["clbook_book.live/diagnosis.css"],
+        js=["clbook_book.live/diagnosis.js"],
+        worker=worker.replace("</", "<\\/"),
+        lines=lines,
+        runs=runs,
+        zero=place(0),
+        one=place(1),
+        example=example,
+        scales=FACTORS,
+    )
+    return HTML(page)
+
+
+def example_file(name: str, z1: np.ndarray, z2: np.ndarray) -> dict[str, str]:
+    """The example as the script reads it: the name of a file, and the file in base64."""
+    written = io.BytesIO()
+    np.savez_compressed(written, z1=z1.astype(np.float16), z2=z2.astype(np.float16))
+    packed = base64.b64encode(written.getvalue()).decode("ascii")
+    return {"name": f"{name.replace(' ', '-')}.npz", "file": packed}
+
+
+def line(key: str, reports: dict[str, Report]) -> dict:
+    """A line as the script and the template read it."""
+    about = TWO_VIEWS[key]
+    low, high = about.zone or (0.0, 0.0)
+    dots = []
+    for name, report in reports.items():
+        share = report.numbers.get(about.share, math.nan)
+        if not math.isnan(share):
+            dots.append({"run": name, "share": share, "at": place(share)})
+    found = dataclasses.asdict(about)
+    found["key"] = key
+    found["name"] = about.name.replace("{where}", WHERE)
+    found["zone"] = [place(low), place(high)]
+    found["dots"] = dots
+    return found
+
+
+def place(share: float) -> float:
+    """Where a share is drawn, in percent of the width."""
+    inside = min(max(share, LEFT), RIGHT)
+    return round(100 * (inside - LEFT) / (RIGHT - LEFT), 2)
+
+
+@functools.cache
+def program() -> str:
+    """JavaScript of `measures.two_views`: the functions tall(n, d), for n > d, and wide(n, d)."""
+    wide = [(d, n) for n, d in TALL]
+    return sizes.written(TALL, "tall") + "\n" + sizes.written(wide, "wide")

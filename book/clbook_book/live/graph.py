@@ -1,0 +1,369 @@
+"""A training as two graphs of tensor operations: how a run begins, and one step of it, autograd included.
+
+What differs between the runs that a page trains are inputs: settings, random numbers, the time. A step is traced on
+stand-ins without values (torch's fake tensors), so that code that looks at a value fails, and bakes nothing in.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import math
+from types import SimpleNamespace
+
+import torch
+from torch.func import functionalize
+from torch.fx.experimental.proxy_tensor import make_fx
+from torch.overrides import TorchFunctionMode
+
+from clbook import models
+from clbook.training.loop import State, Training, learning
+from clbook.training.settings import Settings
+from clbook.training.settings import on_request as quantities_on_request
+from clbook_book.live.decompositions import FIRST, table
+
+aten = torch.ops.aten
+
+
+class Number(float):
+    """A setting: a number to Python, which may compare it, and a tensor of the trace to torch."""
+
+    def __new__(cls, value: float, tensor: torch.Tensor):
+        made = super().__new__(cls, value)
+        made.tensor = tensor
+        return made
+
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        return called(func, args, kwargs or {})
+
+    def sqrt(self) -> Number:
+        """The square root; `math.sqrt` would give a plain float."""
+        return Number(math.sqrt(self), self.tensor.sqrt())
+
+
+class Time(int):
+    """The number of a step: 1 to Python, which may ask whether it is the first, and a tensor to torch."""
+
+    def __new__(cls, value: int, tensor: torch.Tensor):
+        made = super().__new__(cls, value)
+        made.tensor = tensor
+        return made
+
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        return called(func, args, kwargs or {})
+
+
+def called(func, args, kwargs):
+    """A torch function on the tensors of settings and time."""
+    if func is torch.full:
+        size, value = args
+        return value.tensor.to(kwargs.get("dtype") or torch.float32).expand(size)
+
+    def tensor_of(value):
+        if isinstance(value, (list, tuple)):
+            return type(value)(map(tensor_of, value))
+        return value.tensor if isinstance(value, (Number, Time)) else value
+
+    return func(*tensor_of(args), **{name: tensor_of(value) for name, value in kwargs.items()})
+
+
+def _arithmetic(name: str):
+    """The method `name` of float, which computes with the tensor too."""
+    of_float, of_tensor = getattr(float, name), getattr(torch.Tensor, name)
+
+    def method(self, *others):
+        value = of_float(self, *others)
+        if value is NotImplemented:
+            return value
+        tensors = [other.tensor if isinstance(other, Number) else other for other in others]
+        return Number(value, of_tensor(self.tensor, *tensors))
+
+    return method
+
+
+for _name in ("add", "sub", "mul", "truediv", "pow", "radd", "rsub", "rmul", "rtruediv", "rpow"):
+    setattr(Number, f"__{_name}__", _arithmetic(f"__{_name}__"))
+Number.__neg__ = _arithmetic("__neg__")
+
+
+@dataclasses.dataclass(frozen=True)
+class Draw:
+    """One call of the random number generator.
+
+    Attributes:
+        kind: "rand", "randn", "uniform", "normal", "randint" or "randperm".
+        bounds: low and high, mean and standard deviation, or the highest number.
+        purpose: of the stream.
+        source: which of several generators of that purpose, each of which begins anew; 0 is the one of the steps.
+        shape, dtype: of the tensor.
+    """
+
+    kind: str
+    bounds: tuple
+    purpose: int
+    source: int
+    shape: tuple[int, ...]
+    dtype: torch.dtype
+
+
+class Random(TorchFunctionMode):
+    """Notes each call with a generator in `draws` and its numbers in `values_drawn`; or answers it by `values`."""
+
+    def __init__(self, seed: int, values=None):
+        super().__init__()
+        self.seed, self.draws, self.values_drawn = seed, [], []
+        self.generators = []  # of each draw
+        self.values = None if values is None else iter(values)
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        kwargs = kwargs or {}
+        generator = kwargs.get("generator")
+        if generator is None:
+            target = kwargs.get("tensor", args[0] if args else None)
+            shapes_alone = isinstance(target, torch.Tensor) and target.is_meta
+            if shapes_alone and func.__name__.endswith(("uniform_", "normal_")):
+                return target  # a layer of shapes alone needs no numbers
+            return func(*args, **kwargs)
+        if func is torch.multinomial:
+            return self.multinomial(*args, **kwargs)
+        if self.values is not None:
+            return next(self.values)
+        found = func(*args, **kwargs)
+        self.draws.append(self.described(func.__name__.rstrip("_"), args, generator, found))
+        self.generators.append(generator)
+        self.values_drawn.append(found.detach().clone())
+        return found
+
+    def multinomial(self, chances, count: int, *, replacement=False, generator) -> torch.Tensor:
+        """torch.multinomial as torch does it on a CPU, from uniform numbers, which are what is drawn."""
+        if not replacement or chances.dtype != torch.float64:
+            raise NotImplementedError(
+                "multinomial without replacement, or of single precision, is none that a page can draw"
+            )
+        size = chances.shape if count == 1 else (*chances.shape[:-1], count)
+        with self:
+            drawn = torch.rand(size, generator=generator, dtype=torch.float64)
+        return chosen_once(chances, drawn) if count == 1 else chosen(chances, drawn)
+
+    def described(self, kind: str, args, generator, found: torch.Tensor) -> Draw:
+        """The call as a `Draw`."""
+        if kind not in ("rand", "randn", "uniform", "normal", "randint", "randperm"):
+            raise NotImplementedError(f"random numbers by {kind} are none that a page can draw")
+        bounds = ()
+        if kind in ("uniform", "normal"):
+            bounds = tuple(map(float, args[1:]))
+        elif kind == "randint":
+            bounds = (int(args[0]),)
+        purpose = generator.initial_seed() - 100 * self.seed
+        return Draw(kind, bounds, purpose, 0, tuple(found.shape), found.dtype)
+
+    def told_apart(self, training: Training) -> list[Draw]:
+        """The draws, with a source of its own for each generator that the steps of `training` do not draw from."""
+        of_steps = [each for draws in training.draws.values() for each in draws.generators]
+        known, found = [], []
+        for draw, generator in zip(self.draws, self.generators, strict=True):
+            if generator not in of_steps and generator not in known:
+                known.append(generator)
+            source = 0 if generator in of_steps else 1 + known.index(generator)
+            found.append(dataclasses.replace(draw, source=source))
+        return found
+
+
+def chosen_once(chances: torch.Tensor, uniform: torch.Tensor) -> torch.Tensor:
+    """(..., 1) one category of each row of `chances`: the first of exponential races, `uniform` of the same shape."""
+    times = -torch.log1p(-uniform)
+    return (chances / times).argmax(-1, keepdim=True)
+
+
+def chosen(chances: torch.Tensor, uniform: torch.Tensor) -> torch.Tensor:
+    """(..., count) categories of each row of `chances`: where each of `uniform` (..., count) falls in their sums."""
+    size = chances.shape[-1]
+    places = torch.arange(size)
+    up_to = (places[:, None] <= places).to(chances.dtype)
+    sums = chances @ up_to
+    shares = sums / sums[..., -1:]
+    shares = torch.where(places == size - 1, 1.0, shares)
+    return (shares[..., None, :] < uniform[..., None]).sum(-1)
+
+
+@dataclasses.dataclass
+class Graph:
+    """A traced function.
+
+    Attributes:
+        module: its operations; each result is a function of the inputs before it.
+        inputs, outputs: names in the order of the graph's placeholders and results.
+        shapes: {input: (shape, dtype)}.
+        draws: the random numbers that are inputs, named "random.0", "random.1" ...
+    """
+
+    module: torch.fx.GraphModule
+    inputs: list[str]
+    outputs: list[str]
+    shapes: dict[str, tuple[tuple[int, ...], torch.dtype]]
+    draws: list[Draw]
+
+
+def flat(prefix: str, value, found: dict) -> dict:
+    """{path: tensor} of the tensors in `value`, put into `found`."""
+    if isinstance(value, torch.Tensor):
+        found[prefix] = value
+    elif isinstance(value, (list, tuple)):
+        for k, part in enumerate(value):
+            flat(f"{prefix}.{k}", part, found)
+    elif isinstance(value, dict):
+        for name, part in value.items():
+            flat(f"{prefix}.{name}", part, found)
+    return found
+
+
+def of_state(s: State) -> dict[str, torch.Tensor]:
+    """{"state.NAME": tensor} of a state."""
+    return flat("state", vars(s), {})
+
+
+def with_numbers(config: Settings, numbers: dict[str, torch.Tensor]) -> Settings:
+    """`config` whose settings `numbers` are tensors to torch."""
+    made = config.replace()
+    for name, tensor in numbers.items():
+        object.__setattr__(made, name, Number(getattr(config, name), tensor))
+    return made
+
+
+@contextlib.contextmanager
+def followed():
+    """While a start is traced, networks are stacked from the numbers that their parameters were drawn as."""
+
+    def drawn(network):
+        return [parameter.drawn.to(parameter.dtype) for parameter in network.parameters()]
+
+    own = models.numbers
+    models.numbers = drawn
+    try:
+        yield
+    finally:
+        models.numbers = own
+
+
+def trace_setup(kind: type[Training], config: Settings, settings: list[str]) -> Graph:
+    """The graph of (settings, random numbers) -> "state.NAME", what a run of `config` begins with."""
+    with Random(config.seed) as random:
+        training = kind([config])
+        training.start()
+    inputs = {}
+    for name in settings:
+        inputs[f"setting.{name}"] = torch.tensor(float(getattr(config, name)), dtype=torch.float64)
+    inputs |= placeholders(random.draws)
+
+    def begun(given):
+        numbers = {name: given[f"setting.{name}"] for name in settings}
+        values = [given[f"random.{k}"] for k in range(len(random.draws))]
+        with Random(config.seed, values), followed():
+            return of_state(kind([with_numbers(config, numbers)]).start())
+
+    return traced(begun, inputs, random.told_apart(training), "real")
+
+
+def draw_once(training: Training) -> SimpleNamespace:
+    """The random numbers of one step, drawn one by one, and not a block of steps at once."""
+    found = {}
+    for name, draws in training.draws.items():
+        found[name] = torch.stack([draws.draw(generator) for generator in draws.generators])
+    return SimpleNamespace(**found)
+
+
+def stepped(training: Training, s: State, drawn: SimpleNamespace, t: int) -> dict:
+    """What is recorded at step t, "NAME", without what is on request, and "state.NAME" after the step."""
+    s = learning(s)
+    z, losses = training.forward(s, drawn, t)
+    s = s.changed("watch", training.watch(s, z, t))
+    on_request = quantities_on_request(training.Result)
+    measured = training.measure(s, z, losses, t)
+    recorded = {name: value for name, value in measured.items() if name not in on_request}
+    recorded = recorded | training.shown(s, recorded)
+    after = s.changed("step", training.step(s, drawn, losses, t))
+    return recorded | {"losses": losses} | of_state(after)
+
+
+def trace_step(kind: type[Training], config: Settings) -> Graph:
+    """The graph of (state, random numbers, "time") -> what `stepped` gives."""
+    training = kind([config])
+    s = training.start()
+    with Random(config.seed) as random:
+        draw_once(training)
+    inputs = {name: value.detach() for name, value in of_state(s).items()}
+    inputs |= placeholders(random.draws) | {"time": torch.tensor(1)}
+
+    def one(given):
+        tensors = iter([given[name] for name in of_state(s)])
+        now = s.mapped(lambda _: next(tensors))
+        values = [given[f"random.{k}"] for k in range(len(random.draws))]
+        with Random(config.seed, values):
+            drawn = draw_once(training)
+        return stepped(training, now, drawn, Time(1, given["time"]))
+
+    return traced(one, inputs, random.draws, "fake")
+
+
+def placeholders(draws: list[Draw]) -> dict[str, torch.Tensor]:
+    """Tensors in the place of random numbers."""
+    found = {}
+    for k, draw in enumerate(draws):
+        found[f"random.{k}"] = torch.zeros(draw.shape, dtype=draw.dtype)
+    return found
+
+
+def traced(function, inputs: dict[str, torch.Tensor], draws: list[Draw], mode: str) -> Graph:
+    """The graph of `function`, which takes and gives {name: tensor}, without what nobody reads.
+
+    mode: "fake": a look at a value fails. "real": it sees that of the example, as a setup may where no input is in it.
+    """
+    outputs = []
+
+    def listed(*values):
+        given = dict(zip(inputs, values, strict=True))
+        found = {name: value for name, value in function(given).items() if value is not None}
+        outputs[:] = list(found)
+        return [value.detach() for value in found.values()]
+
+    arguments = list(inputs.values())
+    fake = {"tracing_mode": mode, "_allow_non_fake_inputs": True}
+    with torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.MATH):
+        whole = make_fx(listed, decomposition_table=FIRST, **fake)(*arguments)
+    # A second pass takes it apart into few kinds of operations, none of which changes a tensor in place.
+    module = make_fx(functionalize(whole), decomposition_table=table(), **fake)(*arguments)
+    shapes = {name: (tuple(value.shape), value.dtype) for name, value in inputs.items()}
+    graph = Graph(module, list(inputs), list(outputs), shapes, draws)
+    prune(graph)
+    return graph
+
+
+def prune(graph: Graph) -> None:
+    """Take out outputs that are inputs unchanged, operations that nobody reads, and inputs of no other use."""
+    nodes = graph.module.graph
+    held = [node for node in nodes.nodes if node.op == "placeholder"]
+    names = dict(zip(held, graph.inputs, strict=True))
+    (end,) = [node for node in nodes.nodes if node.op == "output"]
+    kept, outputs = [], []
+    for name, result in zip(graph.outputs, end.args[0], strict=True):
+        if names.get(source(result)) != name:
+            kept.append(result)
+            outputs.append(name)
+    end.args = (kept,)
+    nodes.eliminate_dead_code()
+    graph.outputs = outputs
+    graph.inputs = [name for node, name in names.items() if node.users]
+    for node in held:
+        if not node.users:
+            nodes.erase_node(node)
+    graph.module.recompile()
+
+
+def source(node):
+    """Where a value comes from, through copies."""
+    copies = (aten.clone.default, aten.alias.default, aten.detach.default)
+    while node.op == "call_function" and node.target in copies:
+        node = node.args[0]
+    return node

@@ -1,0 +1,563 @@
+// The block that trains in the page: sliders, a worker that runs the traced step, and a canvas. No library, no request.
+window.clbookHere ??= (() => {
+  const { write, join } = window.clbookAddress; // of address.js
+  const { fits, refusal, check } = window.clbookSettings; // of settings.js
+  const shared = window.clbookShared; // what all workers begin with: stands before this script
+  const reduced = matchMedia("(prefers-reduced-motion: reduce)");
+  const INK = "#1b1f24", MUTED = "#5b6470", GRID = "#dde1e6", LETTERS = "12px DejaVu Sans, Verdana, sans-serif";
+  const PINS = 3; // pictures beside each other, the running one included
+  const HEAD = 20, EDGE = 8; // pixels: of the line above a run with its name, and left free at both ends of it
+
+  // --- a plot on a canvas ---
+  // Round numbers between low and high, about `count` of them.
+  function ticks(low, high, count) {
+    const raw = (high - low) / count, power = 10 ** Math.floor(Math.log10(raw));
+    const step = [1, 2, 5, 10].map((m) => m * power).find((s) => s >= raw) ?? raw;
+    const found = [];
+    for (let v = Math.ceil(low / step) * step; v <= high + step * 1e-9; v += step) found.push(Math.abs(v) < step / 1e6 ? 0 : v);
+    return found;
+  }
+  const said = (v) => String(Number(v.toPrecision(4))).replace("-", "\u2212");
+
+  // Axes: `frame` has x, y, w, h in pixels; limits [left, right, bottom, top]; log: whether [x, y] go by ratios.
+  function stage(g, frame, limits, { log = [false, false], xlabel = "", ylabel = "", title = "", bare = false, places }) {
+    const [left, right, bottom, top] = limits, [fx, fy] = log.map((yes) => yes ? Math.log : (v) => v);
+    const toX = (v) => frame.x + frame.w * (fx(v) - fx(left)) / (fx(right) - fx(left));
+    const toY = (v) => frame.y + frame.h * (fy(top) - fy(v)) / (fy(top) - fy(bottom));
+    const powers = (low, high) => [...Array(31).keys()].map((k) => 10 ** (k - 20)).filter((v) => v >= low && v <= high);
+    const few = (all) => all.filter((_, k) => k % Math.ceil(all.length / 6) === 0);
+    g.font = LETTERS; g.lineWidth = 1; g.textAlign = "center"; g.textBaseline = "top";
+    const xs = places ?? (log[0] ? powers(left, right) : ticks(left, right, 4));
+    for (const v of bare ? [] : xs) {
+      g.strokeStyle = GRID; g.beginPath(); g.moveTo(toX(v), frame.y); g.lineTo(toX(v), frame.y + frame.h); g.stroke();
+      g.fillStyle = MUTED; g.fillText(said(v), toX(v), frame.y + frame.h + 4);
+    }
+    g.textAlign = "right"; g.textBaseline = "middle";
+    const inside = log[1] ? few(powers(bottom, top)) : [];
+    const ys = inside.length > 1 ? inside : ticks(bottom, top, 4).filter((v) => v > 0 || !log[1]);
+    for (const v of bare ? [] : ys) {
+      g.strokeStyle = GRID; g.beginPath(); g.moveTo(frame.x, toY(v)); g.lineTo(frame.x + frame.w, toY(v)); g.stroke();
+      g.fillStyle = MUTED; g.fillText(v && Math.abs(v) < 1e-4 ? v.toExponential(0).replace("-", "\u2212") : said(v), frame.x - 4, toY(v));
+    }
+    g.fillStyle = INK; g.textAlign = "center"; g.textBaseline = "bottom";
+    g.fillText(title, frame.x + frame.w / 2, frame.y - 5);
+    g.textBaseline = "top"; g.fillText(xlabel, frame.x + frame.w / 2, frame.y + frame.h + 19);
+    g.save(); g.translate(frame.x - 42, frame.y + frame.h / 2); g.rotate(-Math.PI / 2); g.textBaseline = "middle";
+    g.fillText(ylabel, 0, 0); g.restore();
+    return [toX, toY];
+  }
+
+  const extent = (values, log = false) => {
+    let low = Infinity, high = -Infinity;
+    for (const v of values) if (Number.isFinite(v) && (v > 0 || !log)) { if (v < low) low = v; if (v > high) high = v; }
+    if (low > high) return log ? [0.1, 10] : [0, 1];
+    if (log) return [low / 1.5, high * 1.5];
+    const pad = 0.06 * Math.max(high - low, 1e-9);
+    return [low - pad, high + pad];
+  };
+  const when = (at) => at === null ? "not separable so far" : `separable from iteration ${at}`;
+  const upright = (at, toX, g, frame) => {
+    g.strokeStyle = "#111"; g.lineWidth = 1.4; g.beginPath();
+    g.moveTo(toX(at + 1), frame.y); g.lineTo(toX(at + 1), frame.y + frame.h); g.stroke();
+  };
+  function within(g, frame, drawing) { // nothing of it outside of the axes
+    g.save(); g.beginPath(); g.rect(frame.x, frame.y, frame.w, frame.h); g.clip();
+    drawing();
+    g.restore(); g.globalAlpha = 1;
+  }
+  function stroke(g, places) { // through all places that are numbers
+    let on = false;
+    g.beginPath();
+    for (const [x, y] of places) {
+      if (Number.isFinite(y)) g[on ? "lineTo" : "moveTo"](x, y);
+      on = Number.isFinite(y);
+    }
+    g.stroke();
+  }
+
+  // How each kind of panel is drawn. A run as it stands: {rows: [{t, row}], labels, recorded: {name: shape}, steps, at}; a panel
+  // is as live/panels.py says.
+  const kinds = {
+    paths(g, frame, run, panel, colours) {
+      const name = panel.of[0], [, n] = run.recorded[name], rows = run.rows;
+      const all = rows.flatMap(({ row }) => Array.from(row[name]));
+      const title = run.at === undefined ? panel.title : when(run.at);
+      const [toX, toY] = stage(g, frame, [1, run.steps + 1, ...extent(all)],
+        { log: [true, false], xlabel: "iteration + 1", ylabel: "embedding", title });
+      within(g, frame, () => {
+        for (let i = 0; i < n; i++) {
+          g.strokeStyle = colours[run.labels[i] % colours.length]; g.globalAlpha = run.labels[i] ? 0.45 : 0.75;
+          stroke(g, rows.map(({ t, row }) => [toX(t + 1), toY(row[name][i])]));
+        }
+        g.globalAlpha = 1;
+        if (run.at !== null && run.at !== undefined) upright(run.at, toX, g, frame);
+      });
+    },
+
+    points(g, frame, run, panel, colours) {
+      const [name, views] = panel.of, [n, d] = run.recorded[name].slice(-2), { t, row } = run.rows.at(-1);
+      const place = d === 3 ? turned(panel.eye) : (v, i) => [v[i * d], v[i * d + 1], 1];
+      const lift = (i) => panel.ball && d === 2 ? 1 + 0.25 * (0.618 * i % 1) : 1; // a band, in which each can be seen
+      const at = (v, i) => { const [x, y, depth] = place(v, i); return [lift(i % n) * x, lift(i % n) * y, depth]; };
+      const all = Array.from({ length: n }, (_, i) => at(row[name], i));
+      const copies = views ? Array.from({ length: row[views].length / d }, (_, i) => at(row[views], i)) : [];
+      const edge = d === 3 ? 1.15 : 1.4, both = [...all, ...copies];
+      const xs = panel.ball ? [-edge, edge] : extent(both.map(([x]) => x)), ys = panel.ball ? xs : extent(both.map(([, y]) => y));
+      const scale = Math.max((xs[1] - xs[0]) / frame.w, (ys[1] - ys[0]) / frame.h);
+      const around = ([low, high], size) => [(low + high - scale * size) / 2, (low + high + scale * size) / 2];
+      const title = `${panel.title ? panel.title + ", " : ""}iteration ${t}`;
+      const words = panel.ball ? { bare: true, title } : { xlabel: "coordinate 1", ylabel: "coordinate 2", title };
+      const [toX, toY] = stage(g, frame, [...around(xs, frame.w), ...around(ys, frame.h)], words);
+      if (panel.ball) { g.strokeStyle = MUTED; g.beginPath(); g.arc(toX(0), toY(0), toX(1) - toX(0), 0, 2 * Math.PI); g.stroke(); }
+      within(g, frame, () => {
+        const dot = ([x, y, depth], k, radius) => {
+          g.fillStyle = g.strokeStyle = colours[run.labels[k] % colours.length]; g.globalAlpha = depth < 0 ? 0.25 : 0.8;
+          g.beginPath(); g.arc(toX(x), toY(y), radius, 0, 2 * Math.PI); g.fill();
+        };
+        all.forEach((p, i) => {
+          dot(p, i, 3);
+          g.globalAlpha = 0.6;
+          stroke(g, copies.filter((_, k) => k % n === i).map(([x, y]) => [toX(x), toY(y)]));
+        });
+      });
+    },
+
+    curves(g, frame, run, panel, colours) {
+      const lines = panel.of.flatMap((name) => Array.from({ length: run.recorded[name].at(-1) }, (_, j) =>
+        run.rows.map(({ t, row }) => [t + 1, row[name][j]])));
+      const values = lines.flat().map(([, v]) => v);
+      const [toX, toY] = stage(g, frame, [1, run.steps + 1, ...(panel.limits ?? extent(values, panel.log))],
+        { log: [true, panel.log], xlabel: panel.xlabel, title: panel.title || panel.names.join(", ") });
+      const named = lines.length > 1 && lines.length === panel.names.length; // one line for each name: it stands at its end
+      const dashes = named ? [[], [7, 5], [2, 3]] : [[]], taken = []; // lines that lie on each other are told apart
+      within(g, frame, () => lines.forEach((line, k) => {
+        g.strokeStyle = colours[k % colours.length]; g.lineWidth = 1.6;
+        g.setLineDash(dashes[k % dashes.length]);
+        stroke(g, line.map(([x, v]) => [toX(x), panel.log && v <= 0 ? NaN : toY(v)]));
+        g.setLineDash([]);
+      }));
+      if (!named) return;
+      // A name stands above the end of its line, of lines that fall below it, where there is room; from the highest line
+      // downwards, or from the lowest one upwards, so that names follow each other as the lines do.
+      const falls = lines.every((line) => line[0][1] >= line.at(-1)[1]);
+      const ends = lines.map((line, k) => ({ name: panel.names[k], colour: colours[k % colours.length], x: toX(line.at(-1)[0]),
+        y: toY(line.at(-1)[1]) })).filter(({ y }) => Number.isFinite(y)).sort((a, b) => falls ? b.y - a.y : a.y - b.y);
+      const free = (y) => taken.every((other) => Math.abs(other - y) >= 13); // no name stands on another one
+      const fits = (y) => y > frame.y && y + 13 < frame.y + frame.h && free(y);
+      within(g, frame, () => ends.forEach((end) => {
+        const [above, below] = [end.y - 16, end.y + 3], sides = falls ? [below, above] : [above, below];
+        let y = sides.find(fits) ?? sides[1];
+        while (!free(y)) y += falls ? -1 : 1;
+        taken.push(y);
+        const right = end.x > frame.x + frame.w / 2;
+        g.textAlign = right ? "right" : "left"; g.textBaseline = "top";
+        g.fillStyle = end.colour; g.strokeStyle = "#fff"; g.lineWidth = 3;
+        for (const draw of ["strokeText", "fillText"]) g[draw](end.name, end.x + (right ? -3 : 3), y);
+      }));
+    },
+
+    bars(g, frame, run, panel, colours) {
+      const { row, t } = run.rows.at(-1), values = row[panel.of[0]], floor = panel.log ? 1e-12 : 0;
+      const [low, high] = panel.limits ?? extent(values, panel.log);
+      const places = Array.from(values, (_, i) => i + 1).filter((i) => values.length < 10 || i % 2);
+      const [toX, toY] = stage(g, frame, [0.4, values.length + 0.6, panel.log ? low : Math.min(low, 0), high],
+        { log: [false, panel.log], xlabel: panel.xlabel, title: `${panel.title || panel.names[0]}, iteration ${t}`, places });
+      within(g, frame, () => values.forEach((v, i) => {
+        g.fillStyle = panel.colour ? colours[row[panel.colour][i] % colours.length] : INK;
+        const top = toY(Math.max(v, floor)), foot = panel.log ? frame.y + frame.h : toY(0);
+        g.fillRect(toX(i + 0.7), Math.min(top, foot), toX(i + 1.3) - toX(i + 0.7), Math.abs(foot - top));
+      }));
+    },
+  };
+
+  // Points in space as they are seen from afar: [right, up, towards the reader]. eye: how far the reader has gone around
+  // the third axis, and up, as angles.
+  const EYE = { around: 0.6, up: 0.35 };
+  function turned({ around, up }) {
+    const [c, s, level, rise] = [Math.cos(around), Math.sin(around), Math.cos(up), Math.sin(up)];
+    return (v, i) => {
+      const [x, y, z] = [v[3 * i], v[3 * i + 1], v[3 * i + 2]];
+      const towards = x * c + y * s, right = y * c - x * s;
+      return [right, z * level - towards * rise, towards * level + z * rise];
+    };
+  }
+
+  // The name of a run, a list of words, as many of them as there is room for.
+  function head(g, words, { x, y, w }) {
+    g.font = `bold ${LETTERS}`; g.fillStyle = INK; g.textAlign = "left"; g.textBaseline = "top";
+    const written = (k) => words.slice(0, k).join(", ") + (k < words.length ? `, ${words.length - k} more` : "");
+    let k = words.length;
+    while (k > 1 && g.measureText(written(k)).width > w - 2 * EDGE) k -= 1;
+    g.fillText(written(k), x + EDGE, y + 4);
+  }
+
+  function draw(g, box, run, panel, colours) {
+    if (!run.rows.length) return;
+    const [left, below] = panel.ball ? [10, 10] : [56, 40]; // room for numbers and words along the axes
+    const frame = { x: box.x + left, y: box.y + 26, w: box.w - left - 20, h: box.h - 26 - below };
+    const paths = panel.kind === "points" && run.recorded[panel.of[0]].at(-1) === 1;
+    kinds[paths ? "paths" : panel.kind](g, frame, run, panel, colours);
+  }
+
+  // When a run of so many steps is recorded, as training.loop.recorded_times: a geometric series, the first and the last.
+  function timesOf(steps) {
+    const found = new Set([0, steps]);
+    for (let t = 1; t < steps; t *= 1.12) found.add(roundEven(t));
+    return [...found].sort((a, b) => a - b);
+  }
+  function roundEven(x) { // Python's round
+    const low = Math.floor(x), part = x - low;
+    return part > 0.5 || (part === 0.5 && low % 2) ? low + 1 : low;
+  }
+
+  function here(figure) {
+    if (figure.dataset.ready) return;
+    figure.dataset.ready = "yes";
+    const part = (name) => figure.querySelector(name);
+    const setup = JSON.parse(part(".clbook-here-setup").textContent);
+    const canvas = part("canvas"), still = part("img"), status = part(".clbook-status"), knobs = part(".clbook-knobs");
+    const buttons = Object.fromEntries([...figure.querySelectorAll("[data-do]")].map((b) => [b.dataset.do, b]));
+    // The settings that the step reads, and what says which run it is and how long.
+    const every = [...setup.knobs, ...setup.more], APART = ["seed", "steps"];
+    const holder = (name) => APART.includes(name) ? now : now.settings;
+    const start = { settings: Object.fromEntries(every.filter((k) => !APART.includes(k.name)).map((k) => [k.name, k.value])), seed: setup.seed,
+      steps: setup.steps, shape: setup.shapes.map((s) => s.start) };
+    let now = structuredClone(start), worker = null, tried = false, current = null, pinned = [], waiting = [], training = false;
+    // tried: whether a worker has been asked for; one that could not be had is not asked for again at rest.
+    const gone = new MutationObserver(() => { if (!figure.isConnected) leave(); }); // looks as long as there is a worker
+    let number = 0; // which run the worker is asked for: an answer to an earlier one may still be on its way
+
+    // The worker, whose text is what all blocks of the page share and this one's programs. It begins with a step that
+    // nobody sees: once the browser has compiled that, Train answers at once.
+    function work() {
+      if (worker) return worker;
+      tried = true;
+      const made = setup.programs.map(({ spec }, k) => `() => new Program(shape${k}_setup(), shape${k}_step(), ${JSON.stringify(spec)})`);
+      const text = [shared, part(".clbook-here-code").textContent, `const programs = [${made}];`].join("\n");
+      try {
+        worker = new Worker(URL.createObjectURL(new Blob([text], { type: "text/javascript" })));
+      } catch { return broken(); }
+      worker.onmessage = hear;
+      worker.onerror = ({ target }) => { if (target === worker) broken(); };
+      worker.postMessage({ warm: shapeNumber() });
+      gone.observe(document, { childList: true, subtree: true });
+      return worker;
+    }
+    function end() {
+      worker?.terminate();
+      worker = null;
+      gone.disconnect();
+    }
+    function leave() { // a notebook has taken the figure away
+      if (training) actions.train(); // Stop
+      end();
+    }
+    function broken() { // a browser without workers, or one that has given up
+      end();
+      coming = [];
+      if (!current?.rows.length) current = null;
+      halted();
+      picture();
+      say("This browser cannot train here.");
+      return null;
+    }
+    function halted() {
+      training = false;
+      buttons.train.textContent = "Train";
+      waiting.forEach((done) => done(current?.rows ?? []));
+      waiting = [];
+    }
+    const drawn = (recorded) => [...new Set([...setup.panels.flatMap(({ of, colour }) => [...of, colour]), "separable_at"])]
+      .filter((name) => name in recorded); // the names of what the panels need
+    const shapeNumber = () => setup.shapes.reduce((k, s, i) => k * s.values.length + now.shape[i], 0);
+    const told = () => every.filter((k) => setup.knobs.includes(k) || k.name === "seed" || holder(k.name)[k.name] !== k.value);
+    const about = () => told().map(({ name }) => `${name} = ${said(holder(name)[name])}`).join(", ");
+    function say(text) { if (status.textContent !== text) status.textContent = text; }
+
+    function train() {
+      const shape = shapeNumber(), { recorded, labels, times: own } = setup.programs[shape];
+      const times = now.steps === start.steps ? own : timesOf(now.steps);
+      current = null;
+      if (!work()) return;
+      current = { rows: [], labels, recorded, steps: times.at(-1), about: about(), asked: structuredClone(now) };
+      training = true;
+      buttons.train.textContent = "Stop";
+      number += 1;
+      worker.postMessage({ number, shape, settings: now.settings, seed: now.seed, times, drawn: drawn(recorded) });
+      touch();
+    }
+    function stop() {
+      coming = [];
+      if (!training) return;
+      worker.postMessage({ stop: true });
+      halted();
+    }
+
+    function hear({ data }) {
+      if (!training || data.number !== number) return;
+      current.rows.push(...data.rows);
+      const last = current.rows[current.rows.length - 1];
+      if (last?.row.separable_at) current.at = last.row.separable_at[0] < 0 ? null : last.row.separable_at[0];
+      if (data.over) picture(); // the end stands there when the words say so
+      else if (!reduced.matches) paint();
+      const found = reached(current);
+      if (!data.over) return say(`iteration ${data.t} of ${current.steps}${found}`);
+      const name = pinned.length ? `${apart([...pinned, current]).at(-1).join(", ")}: ` : "";
+      say(data.finite ? `${name}${data.t} iterations in ${(data.wall / 1000).toFixed(2)} s${found}.`
+        : `The run diverged at iteration ${data.t}: try a smaller learning rate.`);
+      halted();
+      if (coming.length) { keep(); next(); }
+    }
+
+    // What came out so far, in words.
+    function reached(run) {
+      const words = run.at === undefined ? [] : [when(run.at)], row = run.rows.at(-1)?.row;
+      for (const { kind, of, names } of setup.panels)
+        if (kind === "curves") of.forEach((name, k) => {
+          if (row && row[name].length === 1) words.push(`${names[k]} ${said(Math.abs(row[name][0]) < 1e-9 ? 0 : row[name][0])}`);
+        });
+      return words.map((text) => `, ${text}`).join("");
+    }
+
+    let asked = 0; // a picture for each frame of the screen, however fast the worker is
+    function paint() { asked ||= requestAnimationFrame(() => { asked = 0; picture(); }); }
+    function picture() {
+      const runs = [...pinned, current].filter(Boolean);
+      canvas.hidden = !runs.length;
+      still.hidden = !canvas.hidden;
+      if (canvas.hidden) return;
+      const zoom = devicePixelRatio || 1;
+      const width = canvas.clientWidth || 700, stacked = width < 480, { panels } = setup;
+      // One panel: runs side by side. Several: a row of panels for each run. On a phone all of it is one column, but for two
+      // circles at its top, which are compared: they stand side by side. Where there are several runs each has its name above it.
+      const beside = !stacked && panels.length === 1, count = panels.length * runs.length;
+      const each = !stacked && count === 1 ? 330 : stacked && count > 2 ? 200 : 260; // many in one column are lower
+      const twins = stacked && panels.length > 1 && panels[0].ball && panels[1].ball;
+      const half = twins ? width / 2 + 16 : each, names = runs.length > 1 ? apart(runs) : [], top = names.length ? HEAD : 0;
+      const inColumn = twins ? half + each * (panels.length - 2) : each * panels.length; // of a run, where it is one
+      const tall = top + (stacked ? inColumn : each), height = beside ? tall : tall * runs.length;
+      const spanOf = (i) => beside ? { x: i * width / runs.length, y: 0, w: width / runs.length } : { x: 0, y: tall * i, w: width };
+      const boxOf = (i, j) => { // of panel j of run i
+        const { x, y, w } = spanOf(i);
+        if (twins && j < 2) return { x: j * w / 2, y: y + top, w: w / 2, h: half };
+        if (stacked) return { x, y: y + top + (twins ? half + each * (j - 2) : each * j), w, h: each };
+        return { x: x + j * w / panels.length, y: y + top, w: w / panels.length, h: each };
+      };
+      if (canvas.width !== Math.round(width * zoom) || canvas.height !== Math.round(height * zoom)) {
+        canvas.width = Math.round(width * zoom); canvas.height = Math.round(height * zoom);
+      }
+      turning(runs.some(inSpace));
+      const g = canvas.getContext("2d");
+      g.setTransform(zoom, 0, 0, zoom, 0, 0);
+      g.fillStyle = "#fff"; g.fillRect(0, 0, width, height);
+      names.forEach((words, i) => head(g, words, spanOf(i)));
+      runs.forEach((run, i) => panels.forEach((panel, j) => draw(g, boxOf(i, j), run, { ...panel, eye }, setup.colours)));
+      const words = runs.map((run, i) => `${names[i] ? `${names[i].join(", ")}, of ` : ""}${run.about}: `
+        + `${run.rows.at(-1) ? `iteration ${run.rows.at(-1).t}` : "not begun"}${reached(run)}`);
+      canvas.setAttribute("aria-label", `During training. ${words.join("; ")}.`);
+    }
+
+    // --- points in space are turned ---
+    const eye = { ...EYE };
+    const inSpace = (run) => setup.panels.some(({ kind, of }) => kind === "points" && run.recorded[of[0]].at(-1) === 3);
+    function turning(may) { // whether the picture can be turned, and says so
+      if (may === (canvas.tabIndex === 0)) return;
+      canvas.tabIndex = may ? 0 : -1;
+      canvas.setAttribute("role", may ? "application" : "img");
+      canvas.classList.toggle("clbook-turns", may);
+      canvas.title = may ? "Drag, or press the arrow keys, to turn the sphere" : "";
+    }
+    function turn(around, up) {
+      eye.around += around;
+      eye.up = Math.max(-Math.PI / 2, Math.min(Math.PI / 2, eye.up + up));
+      picture();
+    }
+    let held = null; // where the pointer is, while it turns
+    canvas.addEventListener("pointerdown", (event) => {
+      if (canvas.tabIndex !== 0) return;
+      held = event;
+      canvas.setPointerCapture(event.pointerId);
+    });
+    canvas.addEventListener("pointermove", (event) => {
+      if (!held) return;
+      turn((held.clientX - event.clientX) / 100, (event.clientY - held.clientY) / 100);
+      held = event;
+    });
+    for (const kind of ["pointerup", "pointercancel"]) canvas.addEventListener(kind, () => { held = null; });
+    const TURNS = { ArrowLeft: [-0.1, 0], ArrowRight: [0.1, 0], ArrowUp: [0, 0.1], ArrowDown: [0, -0.1] };
+    canvas.addEventListener("keydown", (event) => {
+      if (canvas.tabIndex !== 0 || !(TURNS[event.key] || event.key === "Home")) return;
+      event.preventDefault();
+      if (event.key === "Home") Object.assign(eye, EYE);
+      turn(...TURNS[event.key] ?? [0, 0]);
+      const degrees = (angle) => Math.round(angle * 180 / Math.PI);
+      say(`Seen from ${(degrees(eye.around) % 360 + 360) % 360}\u00b0 around, ${said(degrees(eye.up))}\u00b0 up.`);
+    });
+
+    // --- what a reader sets ---
+    const again = () => {
+      if (training || current) return train();
+      touch();
+      say("Press Train."); // and no longer what was not allowed
+    };
+    // Let a run have a setting: a number, or the value that a button shows; RangeError for one that is not allowed.
+    function take(run, name, value) {
+      const i = setup.shapes.findIndex((shape) => shape.name === name);
+      if (i < 0) {
+        check(every, name, value, setup.shapes.map((shape) => shape.name));
+        (APART.includes(name) ? run : run.settings)[name] = value;
+        return;
+      }
+      const { values } = setup.shapes[i], k = values.indexOf(String(value === true ? "on" : value === false ? "off" : value));
+      if (k < 0) throw new RangeError(`${name} = ${value} is not allowed: ${name} must be one of ${values.join(", ")}`);
+      run.shape[i] = k;
+    }
+    function slider(knob, host) {
+      const label = document.createElement("label"), f = knob.log ? Math.log : (v) => v, inverse = knob.log ? Math.exp : (v) => v;
+      const places = knob.whole && !knob.log ? knob.high - knob.low : 1000; // a key moves by one of them
+      label.title = knob.about;
+      label.innerHTML = `<span></span><input type="range" min="0" max="${places}" autocomplete="off"><input type="text" inputmode="decimal" autocomplete="off">`;
+      label.firstChild.textContent = knob.label;
+      const [range, box] = label.querySelectorAll("input"), span = f(knob.high) - f(knob.low);
+      range.setAttribute("aria-label", knob.label);
+      box.setAttribute("aria-label", `${knob.label}, typed`);
+      const show = () => {
+        const value = holder(knob.name)[knob.name];
+        range.value = places * (f(Math.max(value, knob.low)) - f(knob.low)) / span;
+        range.setAttribute("aria-valuetext", said(value));
+        if (document.activeElement !== box) box.value = said(value).replace("\u2212", "-");
+        box.removeAttribute("aria-invalid");
+      };
+      range.addEventListener("input", () => {
+        const value = inverse(f(knob.low) + span * range.value / places);
+        const rounded = knob.whole ? Math.round(value) : Number(value.toPrecision(3));
+        holder(knob.name)[knob.name] = Math.min(knob.high, Math.max(knob.low, rounded));
+        show();
+        train();
+      });
+      box.addEventListener("change", () => {
+        const value = Number(box.value.replace(",", "."));
+        if (!box.value.trim() || !fits(knob, value)) {
+          stop(); // a run would write over what is said here
+          box.setAttribute("aria-invalid", "true");
+          return say(refusal(knob, box.value));
+        }
+        holder(knob.name)[knob.name] = value;
+        show();
+        again();
+      });
+      host.append(label);
+      return show;
+    }
+    function choice(shape, i) {
+      const row = document.createElement("div"), own = document.createElement("div");
+      row.className = "clbook-row"; own.className = "clbook-choices";
+      row.setAttribute("role", "group"); row.setAttribute("aria-label", shape.label);
+      row.append(Object.assign(document.createElement("span"), { textContent: shape.label }), own);
+      const all = shape.values.map((value, k) => {
+        const button = Object.assign(document.createElement("button"), { type: "button", textContent: value });
+        button.addEventListener("click", () => { now.shape[i] = k; refresh(); again(); });
+        own.append(button);
+        return button;
+      });
+      knobs.append(row);
+      return () => all.forEach((button, k) => button.setAttribute("aria-pressed", String(now.shape[i] === k)));
+    }
+    const shows = [...setup.shapes.map(choice), ...setup.knobs.map((knob) => slider(knob, knobs)),
+      ...setup.more.map((knob) => slider(knob, part(".clbook-more")))];
+    function refresh() { shows.forEach((show) => show()); }
+
+    // --- what an address keeps: all settings, the seed, and those of the pinned runs ---
+    let coming = []; // what it asks to train and has not begun; all but the last are pinned
+    const me = { figure, touched: false, address, follow };
+    function touch() { me.touched = true; if (!coming.length) write(); }
+    function valuesOf(run) {
+      const found = new URLSearchParams(setup.shapes.map(({ name, values }, i) => [name, values[run.shape[i]]]));
+      for (const [name, value] of Object.entries({ ...run.settings, seed: run.seed, steps: run.steps })) found.set(name, value);
+      return found;
+    }
+    // What tells each of several runs from the others, in the words of their settings; of runs that are alike, the seed.
+    function apart(runs) {
+      const values = runs.map(({ asked }) => valuesOf(asked));
+      const differ = [...values[0].keys()].filter((name) => new Set(values.map((own) => own.get(name))).size > 1);
+      return values.map((own) => (differ.length ? differ : ["seed"]).map((name) => `${name} ${own.get(name)}`));
+    }
+    function address() {
+      const own = valuesOf(now), pins = pinned.map(({ asked }) => valuesOf(asked));
+      if (!current && String(pins.at(-1)) === String(own)) pins.pop(); // nothing has been changed since it was pinned
+      for (const pin of pins) own.append("pin", pin);
+      return `${encodeURIComponent(setup.name)}:${own}`;
+    }
+    function runOf(values) { // a run; what is not allowed is left out
+      const run = structuredClone(start);
+      for (const [name, text] of values) {
+        const number = text.trim() ? Number(text) : NaN;
+        try { take(run, name, every.some((knob) => knob.name === name) ? number : text); } catch { /* left out */ }
+      }
+      return run;
+    }
+    function follow(values) {
+      figure.dispatchEvent(new Event("clbook-asked", { bubbles: true })); // what covers it until a reader has guessed
+      stop();
+      const pins = values.getAll("pin").slice(0, PINS - 1).map((text) => runOf(new URLSearchParams(text)));
+      pinned = [];
+      coming = [...pins, runOf(values)];
+      next();
+    }
+    function next() { now = coming.shift(); refresh(); train(); }
+    function keep() { // beside the next one
+      pinned = [...pinned, current].slice(1 - PINS);
+      current = null;
+    }
+    // Whoever does something here has a mind of his own.
+    for (const kind of ["click", "input", "change"])
+      figure.addEventListener(kind, ({ target }) => { if (target.closest("button, input")) coming = []; }, true);
+
+    const actions = {
+      train() {
+        if (!training) { refresh(); return train(); } // a typed value that is not allowed gives way to the one that is trained
+        stop(); say(`Stopped at iteration ${current.rows.at(-1)?.t ?? 0}.`);
+      },
+      seed() { now.seed = Math.floor(Math.random() * 10000); refresh(); train(); },
+      pin() {
+        if (!current?.rows.length) return say("Train first: what stands in the picture is pinned.");
+        stop(); keep(); picture(); touch(); say("Pinned. The next run stands beside it.");
+      },
+      reset() {
+        stop(); now = structuredClone(start); pinned = []; current = null; refresh(); picture(); say("Press Train.");
+        me.touched = false; write();
+      },
+    };
+    for (const [name, button] of Object.entries(buttons)) { button.disabled = false; button.addEventListener("click", actions[name]); }
+    figure.addEventListener("keydown", (event) => event.stopPropagation()); // JupyterLab would take the arrow keys
+    // The worker is there before Train is pressed: it begins once the page has come to rest.
+    const idle = window.requestIdleCallback ?? ((begin) => setTimeout(begin, 200));
+    const rest = () => idle(() => { if (figure.isConnected && !tried) work(); });
+    if (document.readyState === "complete") rest();
+    else addEventListener("load", rest);
+    new ResizeObserver(paint).observe(canvas.parentNode);
+    refresh();
+    say("Press Train.");
+
+    // What programs may ask: `window.clbook.explorers[name].run({eps: 0.17, seed: 3})`.
+    ((window.clbook ??= {}).explorers ??= {})[setup.name] = {
+      async run(given = {}) {
+        const asked = structuredClone(start);
+        for (const [name, value] of Object.entries(given)) take(asked, name, value);
+        stop();
+        now = asked;
+        refresh();
+        const done = new Promise((resolve) => waiting.push(resolve));
+        train();
+        const rows = await done, last = rows.at(-1);
+        const found = { steps: rows.map(({ t }) => t), ...last?.row }; // nothing, where it was stopped at once
+        for (const key of Object.keys(found)) if (key.endsWith("_at")) found[key] = found[key][0] < 0 ? null : found[key][0];
+        return found;
+      },
+      cancel: stop,
+    };
+    const given = join(setup.name, me);
+    if (given) follow(given);
+  }
+  return here;
+})();

@@ -1,0 +1,175 @@
+"""An experiment that trains in the reader's page: its own step, traced, as JavaScript. No kernel, no network.
+
+The page draws what is recorded as it comes, in the panels that the block is given.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Callable, Sequence
+
+from clbook import style
+from clbook.explore import controls
+from clbook.explore.ranges import knobs
+from clbook.explore.static import Block, file, filled, said
+from clbook.explore.subject import combined, quantities
+from clbook.results.sweep import worked
+from clbook.training.loop import Training, training_of
+from clbook.training.settings import Settings, expect, fields
+from clbook_book.live.page import Program, program, shared_code
+from clbook_book.live.panels import Panel, check, points
+
+TRACING = "Writing what trains in the page"  # what stands before the bar meanwhile
+
+
+def train_here(
+    run: Callable,
+    figure: Callable,
+    base_config: Settings,
+    *,
+    settings: Sequence[str],
+    without: Sequence[str] = (),
+    panels: Sequence[Panel] = (points(),),
+    title: str = "",
+    caption: str = "",
+    name: str = "here",
+    **shapes: Sequence,
+) -> Here:
+    """A block that trains in the page: `train_here(run, figure, Config(), settings=("eps", "tau"), classes=(2, 3))`.
+
+    Args:
+        run: the `run` of a Training.
+        figure: `figure(result)` -> Picture, which stands there until a reader trains: of the run at the start.
+        base_config: the settings at the start.
+        settings: names of fields that are numbers. Each gets a slider over all that the Config takes, whatever the
+            others are (`explore.ranges`), and a box to type in. All others in which the runs of one program may differ
+            stand below, folded, with the number of steps and the seed.
+        without: fields that are not offered: the page could not follow them.
+        panels: what is drawn while it trains (`trace.panels`).
+        title: a short heading.
+        caption: what stands below.
+        name: of the block, for links and for `window.clbook.explorers[name]`.
+        shapes: fields that change the shape of the training, each with the values that a reader may choose from. Each
+            combination is traced by itself.
+
+    Raises:
+        ValueError: a field that there is not; a run that is no Training's; a value that the Config refuses; a trace
+            that does not do what the training does (`trace.page.program`); a panel of what the page does not have.
+        NotImplementedError: an operation that a page cannot do.
+    """
+    expect("base_config", base_config)
+    kind = training_of(run)
+    if kind is None:
+        raise ValueError(f"run = {run!r} is not allowed: run must be the `run` of a Training")
+    known = fields(type(base_config))
+    named = (*settings, *shapes, *without)
+    for field in named:
+        if field not in known:
+            raise ValueError(
+                f"settings = {field!r} is not allowed: settings must be fields, {', '.join(known)}"
+            )
+    configs = combined(base_config, shapes)
+    numbers = numbers_of(base_config, named)
+    besides = [field for field in ("steps", "seed") if field not in (*settings, *numbers)]
+    sliders = {made["name"]: made for made in knobs(configs, [*settings, *numbers, *besides])}
+    for field in settings:
+        if field not in sliders:
+            raise ValueError(f"settings = {field!r} is not allowed: here it has one value alone")
+    numbers = [field for field in numbers if field in sliders]
+    traced = programs(kind, configs, [*settings, *numbers], "shape")
+    followed = {name for made in traced for name in made.follows}
+    more = [field for field in numbers if field in followed] + besides
+    check(panels, traced[0].recorded)
+    picture = figure(run(base_config, record=quantities((), figure)))
+    offered = [sliders[field] for field in settings]
+    folded = [sliders[field] for field in more if field in sliders]
+    choices = [choice(base_config, *shape) for shape in shapes.items()]
+    setup = {
+        "name": name,
+        "steps": base_config.steps,
+        "seed": base_config.seed,
+        "colours": style.CLASS_COLOURS,
+        "shapes": choices,
+        "knobs": offered,
+        "more": folded,
+        "programs": [made.told() for made in traced],
+        "panels": [vars(panel) for panel in panels],
+    }
+    return Here(name, title, caption, picture, setup, written(traced, "shape"))
+
+
+def numbers_of(config: Settings, taken: Sequence[str]) -> list[str]:
+    """The fields, but those in `taken` and the seed, that are numbers and may differ from run to run of one program."""
+    found = []
+    for name, field in fields(type(config)).items():
+        number = type(field.default) in (int, float)
+        if number and field.metadata["each"] and name not in (*taken, "seed"):
+            found.append(name)
+    return found
+
+
+def programs(
+    kind: type[Training], configs: Sequence[Settings], settings: Sequence[str], word: str
+) -> list[Program]:
+    """A training at several settings, each a program of its own: word0, word1 ... A bar shows how far it is."""
+    jobs = []
+    for number, config in enumerate(configs):
+        jobs.append(functools.partial(program, kind, config, settings, name=f"{word}{number}"))
+    return worked(jobs, TRACING)
+
+
+def written(traced: Sequence[Program], word: str) -> str:
+    """The code of `programs` with this word; a function that is like an earlier one is written once."""
+    first, lines = {}, []
+    for number, made in enumerate(traced):
+        name = f"{word}{number}"
+        setup, step = made.code.split(f"function {name}_step", 1)
+        bodies = {"setup": setup.removeprefix(f"function {name}_setup").strip(), "step": step}
+        for part, body in bodies.items():
+            known = first.setdefault(body, f"{name}_{part}")
+            mine = known == f"{name}_{part}"
+            lines.append(f"function {known}{body}" if mine else f"const {name}_{part}={known};")
+    return "\n".join(lines)
+
+
+def choice(config: Settings, name: str, values: Sequence) -> dict:
+    """A row of buttons for a field that changes the shape."""
+    field = fields(type(config))[name]
+    start = list(values).index(getattr(config, name))
+    words = [said(value) for value in values]
+    return {"name": name, "label": controls.label(field), "values": words, "start": start}
+
+
+@dataclasses.dataclass(eq=False, repr=False)
+class Here(Block):
+    """The block as HTML.
+
+    Attributes:
+        name, title, caption: as for `train_here`.
+        picture: of the run at the start.
+        setup: what the script reads.
+        code: of the programs, one for each combination of shapes, the last one fastest.
+    """
+
+    name: str
+    title: str
+    caption: str
+    picture: style.Picture
+    setup: dict
+    code: str
+
+    def _repr_html_(self) -> str:
+        return filled(
+            "clbook_book.live/inpage.html",
+            self.setup,
+            css=["clbook_book.live/inpage.css"],
+            js=[
+                "clbook_book.live/settings.js",
+                "clbook.explore/address.js",
+                "clbook_book.live/inpage.js",
+            ],
+            here=self,
+            still=self.picture.inline(),
+            shared=shared_code() + file("clbook_book.live/inpage.worker.js"),
+        )

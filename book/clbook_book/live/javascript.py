@@ -1,0 +1,607 @@
+"""A traced graph as plain JavaScript: typed arrays of fixed size, one function for each loop nest.
+
+Operations on entries are not carried out one by one: they wait until their value is reduced, multiplied, or written. A
+view is a view of an array, which torch itself makes on a tensor without numbers. What is not in the tables below is
+refused, by name.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+
+import torch
+
+from clbook_book.live.graph import Graph
+from clbook_book.live.loops import ARRAY, REDUCTIONS, Kernel, Nest
+from clbook_book.live.values import (
+    Constant,
+    Leaf,
+    Operation,
+    Value,
+    empty,
+    leaves,
+    number,
+    places,
+    single,
+)
+
+aten = torch.ops.aten
+
+CHEAP = {
+    "add": "{0}+{1}",
+    "sub": "{0}-{1}",
+    "mul": "{0}*{1}",
+    "div": "{0}/{1}",
+    "ge": "{0}>={1}",
+    "gt": "{0}>{1}",
+    "le": "{0}<={1}",
+    "lt": "{0}<{1}",
+    "eq": "{0}==={1}",
+    "ne": "{0}!=={1}",
+    "bitwise_and": "{0}&{1}",
+    "bitwise_or": "{0}|{1}",
+    "logical_and": "{0}&&{1}",
+    "logical_or": "{0}||{1}",
+    "minimum": "Math.min({0},{1})",
+    "maximum": "Math.max({0},{1})",
+    "remainder": "({0}%{1}+{1})%{1}",
+    "fmod": "{0}%{1}",
+    "where": "{0}?{1}:{2}",
+    "neg": "-{0}",
+    "relu": "{0}>0?{0}:0",
+    "abs": "Math.abs({0})",
+    "logical_not": "!{0}",
+    "bitwise_not": "!{0}",
+    "sign": "Math.sign({0})",
+    "sqrt": "Math.sqrt({0})",
+    "floor": "Math.floor({0})",
+    "reciprocal": "1/{0}",
+}
+COSTLY = {
+    "exp": "exp({0})",
+    "log": "Math.log({0})",
+    "log1p": "Math.log1p({0})",
+    "expm1": "Math.expm1({0})",
+    "tanh": "tanh({0})",
+    "sigmoid": "1/(1+exp(-{0}))",
+    "sin": "Math.sin({0})",
+    "cos": "Math.cos({0})",
+    "atan2": "Math.atan2({0},{1})",
+    "pow": "Math.pow({0},{1})",
+}
+POWERS = {
+    -1: "1/{0}",
+    -0.5: "1/Math.sqrt({0})",
+    0.5: "Math.sqrt({0})",
+    1: "{0}",
+    2: "{0}*{0}",
+    3: "{0}*{0}*{0}",
+}
+ROUNDED = {"floor": "Math.floor({0}/{1})", "trunc": "Math.trunc({0}/{1})"}
+# Operations whose result jumps: they see each number as torch keeps it, in single precision, and not as JavaScript has
+# computed it, in double. Else `x + b === m`, m being the largest x + b in an array of single precision, is never true.
+JUMPS = {"ge", "gt", "le", "lt", "eq", "ne", "remainder", "fmod", "floor"}
+VIEWS = {
+    "view",
+    "_unsafe_view",
+    "unsqueeze",
+    "squeeze",
+    "expand",
+    "permute",
+    "slice",
+    "select",
+    "diagonal",
+    "transpose",
+    "t",
+    "split_with_sizes",
+    "split",
+    "unbind",
+}
+SAME = {"alias", "detach", "clone", "lift_fresh_copy", "_to_copy", "copy"}
+FILLS = {"full": 1, "full_like": 1, "scalar_tensor": 0}  # which argument is the number
+TYPES = {
+    torch.float32: "Float32Array",
+    torch.float64: "Float64Array",
+    torch.bool: "Uint8Array",
+    torch.uint8: "Uint8Array",
+}
+EXPENSIVE = 10  # the cost of one of COSTLY
+SPREAD = 3  # cost from which an operation is carried out before it is spread out or used twice
+CALLED = ("mm(", "eigh(", "eigenvalues(")  # kernels that are one call of runtime.js
+OVERLOADS = {"slice_scatter": "Tensor", "select_scatter": "int"}
+
+
+class Writer:
+    """JavaScript of a graph: `Writer(graph).text("NAME")`.
+
+    Attributes:
+        arrays: {name: (size, type)} of the arrays.
+        kernels: what is done, in order.
+        inputs, outputs: {name of the graph: name of the array}.
+    """
+
+    def __init__(self, graph: Graph):
+        self.graph, self.arrays, self.kernels, self.constants = graph, {}, [], {}
+        self.inputs, self.outputs, self.refilled = {}, {}, set()
+        known = {}
+        names = iter(graph.inputs)
+        for node in graph.module.graph.nodes:
+            if node.op == "placeholder":
+                known[node] = self.placeholder(next(names))
+            elif node.op == "get_attr":
+                known[node] = self.constant(getattr(graph.module, node.target))
+            elif node.op == "output":
+                self.finish([known[result] for result in node.args[0]])
+            else:
+                known[node] = self.call(node, known)
+
+    # Arrays.
+
+    def array(self, shape, dtype: torch.dtype, name: str = "") -> Leaf:
+        """A new array."""
+        leaf = Leaf(name or f"b{len(self.arrays)}", empty(shape, dtype))
+        self.arrays[leaf.array] = max(1, leaf.view.numel()), TYPES.get(dtype, "Int32Array")
+        return leaf
+
+    def placeholder(self, name: str) -> Leaf:
+        """The array of an input."""
+        shape, dtype = self.graph.shapes[name]
+        leaf = self.array(shape, dtype, f"p{len(self.inputs)}")
+        self.inputs[name] = leaf.array
+        return leaf
+
+    def constant(self, tensor: torch.Tensor) -> Value:
+        """A tensor that is the same in all runs."""
+        if tensor.numel() == 1:
+            return self.literal(tensor.item(), tensor.shape, tensor.dtype)
+        leaf = self.array(tensor.shape, tensor.dtype)
+        self.constants[leaf.array] = tensor.flatten().tolist()
+        return leaf
+
+    def write(self, value: Value, target: Leaf, **how) -> Leaf:
+        """Write a value into an array."""
+        nest = Nest(value, target, **how)
+        self.kernels.append(nest.kernel())
+        if nest.address is not None:
+            self.refilled.add(target.array)
+        return target
+
+    def realize(self, value: Value) -> Leaf:
+        """A view of an array that holds the value."""
+        if isinstance(value, Leaf) and value.array:
+            return value
+        if not isinstance(value, Operation):
+            return self.write(value, self.array(value.shape, value.dtype))
+        if value.held is None:
+            value.held = self.write(value, self.array(value.shape, value.dtype))
+        return value.held
+
+    def copied(self, value: Value) -> Leaf:
+        """An array of its own that holds the value."""
+        return self.write(value, self.array(value.shape, value.dtype))
+
+    # Values.
+
+    def literal(self, x, shape=(), dtype=torch.float32) -> Constant:
+        return Constant(number(x), tuple(shape), dtype)
+
+    def operation(self, template: str, args: list, shape, dtype, cost: int = 1) -> Operation:
+        """An operation on entries of values or numbers, which are expanded to its shape."""
+        values = []
+        for argument in args:
+            if not isinstance(argument, Value):
+                argument = self.literal(argument, shape, dtype)
+            values.append(self.expanded(argument, shape))
+        total = cost + sum(value.cost for value in values)
+        return Operation(template, values, tuple(shape), dtype, total)
+
+    def kept(self, args: list) -> list:
+        """The arguments of an operation of JUMPS: in single precision, where torch has them so."""
+        given = [empty(a.shape, a.dtype) if isinstance(a, Value) else a for a in args]
+        kind = torch.result_type(given[0], given[-1])
+        found = []
+        for value in args:
+            if torch.float32 not in (kind, getattr(value, "dtype", kind)):
+                pass  # of double precision, or whole
+            elif isinstance(value, Constant):
+                value = self.literal(single(value.text), value.shape)
+            elif not isinstance(value, Value):
+                value = single(value)
+            elif value.dtype == torch.float64 or isinstance(value, Operation):
+                value = self.operation("Math.fround({0})", [value], value.shape, torch.float32, 0)
+            found.append(value)
+        return found
+
+    def expanded(self, value: Value, shape) -> Value:
+        """The value at every place of a larger shape."""
+        shape = tuple(shape)
+        if value.shape == shape:
+            return value
+        if value.cost >= SPREAD and math.prod(shape) > math.prod(value.shape):
+            value = self.realize(value)
+        return self.viewed(value, lambda tensor: tensor.expand(shape), shape)
+
+    def viewed(self, value: Value, view, shape) -> Value:
+        """A view of a value; of a copy where its strides do not allow it."""
+        try:
+            return self.pushed(value, view, tuple(shape))
+        except RuntimeError:
+            held = self.realize(value) if isinstance(value, Operation) else self.copied(value)
+            return Leaf(held.array, view(held.view))
+
+    def pushed(self, value: Value, view, shape) -> Value:
+        """A view of an operation is the operation on views of its arguments."""
+        if isinstance(value, Leaf):
+            return Leaf(value.array, view(value.view))
+        if isinstance(value, Constant):
+            return Constant(value.text, shape, value.dtype)
+        args = [self.pushed(argument, view, shape) for argument in value.args]
+        return Operation(value.template, args, shape, value.dtype, value.cost)
+
+    # Operations of the graph.
+
+    def call(self, node, known):
+        """The value of a node; of a list of values, a list."""
+        args = list(torch.fx.map_arg(node.args, lambda argument: known[argument]))
+        if node.target is operator.getitem:
+            return args[0][args[1]]
+        name = node.target._schema.name.split("::")[1]
+        if node.target._overloadname == "default":
+            name = {"min": "amin", "max": "amax"}.get(name, name)
+        result = self.apply(name, node, args)
+        shared = isinstance(result, Operation) and len(node.users) > 1
+        return self.realize(result) if shared and result.cost >= SPREAD else result
+
+    def apply(self, name: str, node, args: list):
+        """The value of the operation `name`; NotImplementedError for one that is not in the tables."""
+        if name in SAME:
+            return self.cast(args[-1] if name == "copy" else args[0], node.meta["val"])
+        if name in VIEWS:
+            return self.view(node, args[0])
+        if name == "empty":
+            return self.literal(0, node.meta["val"].shape, node.meta["val"].dtype)
+        if name in FILLS:
+            result = node.meta["val"]
+            return self.literal(args[FILLS[name]], result.shape, result.dtype)
+        if name in CHEAP or name in COSTLY:
+            return self.entrywise(name, node, args)
+        if name in REDUCTIONS:
+            return self.reduced(name, node, args)
+        method = getattr(self, f"of_{name}", None)
+        if name.endswith("_scatter"):
+            method = self.scattered
+        if method is None:
+            raise NotImplementedError(f"{node.target} is no operation that a page can do")
+        return method(node, args)
+
+    def cast(self, value: Value, result: torch.Tensor) -> Value:
+        """The value as numbers of another kind."""
+        value = self.expanded(value, result.shape)
+        if result.dtype == value.dtype or isinstance(value, Constant):
+            return value
+        whole = not result.is_floating_point() and value.dtype.is_floating_point
+        if result.dtype == torch.bool:
+            template = "+!!{0}"
+        elif whole:
+            template, (value,) = "Math.trunc({0})", self.kept([value])
+        else:
+            template = "+{0}"
+        return self.operation(template, [value], result.shape, result.dtype, 0)
+
+    def view(self, node, value: Value):
+        """A view, or the list of views of a split."""
+
+        def apart(tensor):
+            return node.target(tensor, *node.args[1:], **node.kwargs)
+
+        result = node.meta["val"]
+        if isinstance(result, torch.Tensor):
+            return self.viewed(value, apart, result.shape)
+        parts = []
+        for k, part in enumerate(result):
+            parts.append(self.viewed(value, lambda tensor, k=k: apart(tensor)[k], part.shape))
+        return parts
+
+    def entrywise(self, name: str, node, args: list) -> Value:
+        """An operation on entries."""
+        shape, dtype = node.meta["val"].shape, node.meta["val"].dtype
+        if name == "pow" and args[1] in POWERS:
+            return self.operation(POWERS[args[1]], args[:1], shape, dtype)
+        if name in COSTLY:
+            return self.operation(COSTLY[name], args, shape, dtype, EXPENSIVE)
+        template = CHEAP[name]
+        if name in JUMPS or node.kwargs.get("rounding_mode"):
+            args = self.kept(args)
+        if name in ("add", "sub"):
+            factor = node.kwargs.get("alpha", args[2] if len(args) > 2 else 1)
+            if factor != 1:
+                args[1] = self.operation("{0}*{1}", [args[1], factor], shape, dtype)
+        if name == "div":
+            template = ROUNDED.get(node.kwargs.get("rounding_mode"), template)
+        count = 3 if name == "where" else 2
+        return self.operation(template, args[:count], shape, dtype)
+
+    def of_clamp(self, node, args: list) -> Value:
+        """The value between two bounds, each of which may be None."""
+        value, *bounds = args
+        bounds += [None] * (2 - len(bounds))
+        low = node.kwargs.get("min", bounds[0])
+        high = node.kwargs.get("max", bounds[1])
+        result = node.meta["val"]
+        for bound, sign in ((low, "<"), (high, ">")):
+            if bound is not None:
+                template = f"{{0}}{sign}{{1}}?{{1}}:{{0}}"
+                value = self.operation(template, [value, bound], result.shape, result.dtype)
+        return value
+
+    def of_arange(self, node, args: list) -> Value:
+        """Numbers in a row."""
+        start = args[0] if len(args) > 1 else 0
+        step = args[2] if len(args) > 2 else 1
+        result = node.meta["val"]
+        count = places(result.shape, [1], 0)
+        if (start, step) == (0, 1):
+            return count
+        return self.operation("{0}*{1}+{2}", [count, step, start], result.shape, result.dtype)
+
+    def reduced(self, name: str, node, args: list) -> Value:
+        """A reduction over some axes, or all."""
+        value, result = args[0], node.meta["val"]
+        axes = args[1] if len(args) > 1 and args[1] not in (None, []) else range(len(value.shape))
+        axes = [axes] if isinstance(axes, int) else axes
+        axes = {axis % len(value.shape) for axis in axes}
+        target = self.array(result.shape, result.dtype)
+        count = math.prod(value.shape[axis] for axis in axes)
+        if count == 1 and name == "argmax":
+            return self.literal(0, result.shape, result.dtype)
+        if count == 1:
+            shape = tuple(result.shape)
+            return self.write(self.viewed(value, lambda x: x.reshape(shape), shape), target)
+        if name == "argmax":
+            (value,) = self.kept([value])
+        divide = count if name == "mean" else 1
+        return self.write(value, target, reduced=axes, how=name, divide=divide)
+
+    def of_bmm(self, node, args: list) -> Leaf:
+        """The product of matrices, or of matrices side by side."""
+        result = node.meta["val"]
+        target = self.array(result.shape, result.dtype)
+        three = [target, *map(self.realize, args)]
+        views = [leaf.view if leaf.view.ndim == 3 else leaf.view[None] for leaf in three]
+        rows, columns, inner = *views[0].shape[1:], views[1].shape[2]
+        for run in range(len(views[0])):
+            given = []
+            for leaf, view in zip(three, views, strict=True):
+                down, across = view.stride(1), view.stride(2)
+                given.append(f"{leaf.array},{view[run].storage_offset()},{down},{across}")
+            text = f"mm({','.join(given)},{rows},{inner},{columns});"
+            names = {leaf.array for leaf in three}
+            self.kernels.append(Kernel(text, names, {target.array}))
+        return target
+
+    of_mm = of_bmm
+
+    def of__linalg_eigh(self, node, args: list) -> list[Leaf]:
+        """Eigenvalues, ascending, and eigenvectors of symmetric matrices."""
+        values, vectors = (self.array(result.shape, result.dtype) for result in node.meta["val"])
+        matrix = self.copied(args[0])
+        size = matrix.shape[-1]
+        asked = [values, vectors, matrix]
+        call = "eigh"
+        if all(user.args[1] == 0 for user in node.users):  # nobody reads the vectors
+            asked.remove(vectors)
+            call = "eigenvalues"
+        names = [leaf.array for leaf in asked]
+        for run in range(math.prod(matrix.shape[:-2])):
+            text = f"{call}({','.join(names)},{size},{run});"
+            self.kernels.append(Kernel(text, set(names), set(names)))
+        return [values, vectors]
+
+    def of_cat(self, node, args: list) -> Leaf:
+        """Tensors one after the other."""
+        result = node.meta["val"]
+        target = self.array(result.shape, result.dtype)
+        axis = args[1] % result.ndim if len(args) > 1 else 0
+        start = 0
+        for part in args[0]:
+            size = part.shape[axis]
+            if math.prod(part.shape):
+                self.write(part, Leaf(target.array, target.view.narrow(axis, start, size)))
+            start += size
+        return target
+
+    def scattered(self, node, args: list) -> Leaf:
+        """A copy, in which a view is replaced."""
+        name = node.target._schema.name.split("::")[1]
+        view = getattr(aten, name.removesuffix("_scatter"))
+        view = getattr(view, OVERLOADS.get(name, "default"))
+        target = self.copied(args[0])
+        part = view(target.view, *node.args[2:], **node.kwargs)
+        self.write(self.expanded(args[1], part.shape), Leaf(target.array, part))
+        return target
+
+    # Indices.
+
+    def of_index(self, node, args: list) -> Operation:
+        """Entries at given indices along some axes."""
+        base = self.realize(args[0])
+        return self.looked_up(base, self.address(base.view, args[1], node), node)
+
+    def of_embedding(self, node, args: list) -> Operation:
+        """Rows at given indices."""
+        base = self.realize(args[0])
+        return self.looked_up(base, self.address(base.view, [args[1]], node), node)
+
+    def of_gather(self, node, args: list) -> Operation:
+        """Entries at an index along one axis."""
+        base = self.realize(args[0])
+        where = self.along(base.view, args[2], args[1], node.meta["val"].shape)
+        return self.looked_up(base, where, node)
+
+    def looked_up(self, base: Leaf, where: Value, node) -> Operation:
+        """The entries of an array at these places."""
+        result = node.meta["val"]
+        cost = SPREAD + where.cost
+        return Operation(f"{base.array}[{{0}}]", [where], tuple(result.shape), result.dtype, cost)
+
+    def of_index_put(self, node, args: list) -> Leaf:
+        """A copy, in which entries at given indices are set, or added to."""
+        base, indices, source = args[:3]
+        target = self.copied(base)
+        chosen = [slice(None) if i is None else empty(i.shape, torch.int64) for i in indices]
+        shape = empty(base.shape, base.dtype)[tuple(chosen)].shape
+        where = self.address(target.view, indices, node, shape)
+        add = len(args) > 3 and args[3]
+        return self.write(self.expanded(source, shape), target, address=where, add=bool(add))
+
+    def of_scatter_add(self, node, args: list) -> Leaf:
+        """A copy, in which entries are added at an index along one axis."""
+        base, axis, index, source = args
+        target = self.copied(base)
+        shape = index.shape
+        cut = tuple(map(slice, shape))
+        source = self.viewed(source, lambda tensor: tensor[cut], shape)
+        where = self.along(target.view, index, axis, shape)
+        return self.write(source, target, address=where, add=True)
+
+    def address(self, base: torch.Tensor, indices: list, node, shape=None) -> Value:
+        """The places in `base` of base[indices], an index or None for each axis."""
+        shape = node.meta["val"].shape if shape is None else shape
+        axes = [axis for axis, index in enumerate(indices) if index is not None]
+        wide = torch.broadcast_shapes(*(indices[axis].shape for axis in axes))
+        side_by_side = axes == list(range(axes[0], axes[0] + len(axes)))
+        first = axes[0] if side_by_side else 0
+        strides = [base.stride(axis) for axis in range(base.ndim) if axis not in axes]
+        strides[first:first] = [0] * len(wide)
+        total = places(shape, strides, base.storage_offset())
+        after = (1,) * (len(shape) - first - len(wide))
+        for axis in axes:
+            index = self.expanded(indices[axis], wide)
+            index = self.viewed(index, lambda x: x.reshape(x.shape + after), wide + after)
+            template = "{0}<0?{0}+{1}:{0}"
+            index = self.operation(template, [index, base.shape[axis]], index.shape, torch.int64, 0)
+            given = [total, index, base.stride(axis)]
+            total = self.operation("{0}+{1}*{2}", given, shape, torch.int64)
+        return total
+
+    def along(self, base: torch.Tensor, index: Value, axis: int, shape) -> Value:
+        """The places in `base` of a gather along `axis`."""
+        axis %= base.ndim
+        strides = [0 if k == axis else base.stride(k) for k in range(base.ndim)]
+        start = places(shape, strides, base.storage_offset())
+        given = [start, index, base.stride(axis)]
+        return self.operation("{0}+{1}*{2}", given, shape, torch.int64)
+
+    # The end of the graph.
+
+    def finish(self, results: list[Value]) -> None:
+        """Write what goes on to the next step to where it is read, once nobody else reads it there."""
+        late = []
+        for name, value in zip(self.graph.outputs, results, strict=True):
+            if name in self.inputs:
+                late.append((Leaf(self.inputs[name], empty(value.shape, value.dtype)), value))
+            else:
+                self.outputs[name] = self.copied(value).array
+        for k, (target, value) in enumerate(late):
+            others = [leaf for j, (_, other) in enumerate(late) if j != k for leaf in leaves(other)]
+            wanted = any(leaf.array == target.array for leaf in others)
+            turned = any(
+                leaf.array == target.array and leaf.view.stride() != target.view.stride()
+                for leaf in leaves(value)
+            )
+            if wanted or turned:
+                late[k] = target, self.copied(value)
+        for target, value in late:
+            self.write(value, target)
+
+    # Text.
+
+    def text(self, name: str) -> str:
+        """A function NAME() that gives {inputs, outputs, prepare, step}: arrays by name, and what is done.
+
+        `step(due)` goes on; where it is due, it also fills the outputs that are no inputs, which are for seeing alone.
+        """
+        once, often = self.parted()
+        kept = {*self.inputs.values(), *self.outputs.values(), *self.constants}
+        for kernel in once:
+            kept |= kernel.reads
+        shared = self.shared(often, kept)
+
+        def renamed(text):
+            return ARRAY.sub(lambda found: shared.get(found[0], found[0]), text)
+
+        used = {shared.get(array, array) for kernel in once + often for array in kernel.reads}
+        lines = [f"function {name}(){{"]
+        lines += [self.declared(array) for array in sorted(used | kept)]
+        seen = self.only_seen(often)
+        for part, kernels in (("prepare", once), ("step", often)):
+            calls = ""
+            for k, kernel in enumerate(kernels):
+                calls += "due&&" if part == "step" and k in seen else ""
+                if kernel.text.startswith(CALLED):
+                    calls += renamed(kernel.text)
+                    continue
+                lines.append(f"function {part}{k}(){{{renamed(kernel.text)}}}")
+                calls += f"{part}{k}();"
+            lines.append(f"function {part}(due){{{calls}}}")
+        arrays = []
+        for those in (self.inputs, self.outputs):
+            arrays.append("{" + ",".join(f"{key!r}:{value}" for key, value in those.items()) + "}")
+        lines.append(f"return{{inputs:{arrays[0]},outputs:{arrays[1]},prepare,step}};}}")
+        return "\n".join(lines)
+
+    def declared(self, array: str) -> str:
+        """The declaration of an array."""
+        size, kind = self.arrays[array]
+        if array in self.constants:
+            numbers = ",".join(map(number, self.constants[array]))
+            return f"const {array}={kind}.from([{numbers}]);"
+        return f"const {array}=new {kind}({size});"
+
+    def parted(self) -> tuple[list[Kernel], list[Kernel]]:
+        """What is done once, and what is done at every step: all that depends on what a step changes or draws."""
+        moving = set()
+        for name, array in self.inputs.items():
+            if (
+                name in self.graph.outputs
+                or name == "time"
+                or name.startswith(("random.", "given."))
+            ):
+                moving.add(array)
+        once, often = [], []
+        for kernel in self.kernels:
+            late = kernel.reads & moving or kernel.writes & self.refilled
+            if late:
+                moving |= kernel.writes
+            (often if late else once).append(kernel)
+        return once, often
+
+    def only_seen(self, kernels: list[Kernel]) -> set[int]:
+        """The numbers of the kernels that the next step does not depend on."""
+        wanted = {self.inputs[name] for name in self.graph.outputs if name in self.inputs}
+        if not wanted:
+            return set()
+        found = set()
+        for k in reversed(range(len(kernels))):
+            if kernels[k].writes & wanted:
+                wanted |= kernels[k].reads
+            else:
+                found.add(k)
+        return found
+
+    def shared(self, kernels: list[Kernel], kept: set[str]) -> dict[str, str]:
+        """{array: the one that it may stand in}: arrays of one size and type that do not live at the same time."""
+        last = {}
+        for k, kernel in enumerate(kernels):
+            for array in kernel.reads:
+                last[array] = k
+        free, found = {}, {}
+        for k, kernel in enumerate(kernels):
+            for array in sorted(kernel.writes - kept - found.keys()):
+                pool = free.setdefault(self.arrays[array], [])
+                found[array] = pool.pop() if pool else array
+            for array in sorted(kernel.reads - kept):
+                if last[array] == k and array in found:
+                    free.setdefault(self.arrays[array], []).append(found[array])
+        return found

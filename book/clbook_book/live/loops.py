@@ -1,0 +1,205 @@
+"""One loop nest of JavaScript: a value written into an array, or reduced into it.
+
+Axes that all arrays go through as one are merged. Each part of the value stands at the outermost loop that knows it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+
+from clbook_book.live.values import Constant, Leaf, Value, leaves, uses
+
+# {reduction: (start, what is done with an entry)}
+REDUCTIONS = {
+    "sum": ("0", "{s}+={v}"),
+    "mean": ("0", "{s}+={v}"),
+    "amax": ("-Infinity", "if({v}>{s}||{v}!=={v}){s}={v}"),
+    "amin": ("Infinity", "if({v}<{s}||{v}!=={v}){s}={v}"),
+    "any": ("0", "if({v}){s}=1"),
+    "argmax": ("-Infinity", "if({v}>{s}){{{s}={v};{s}i={k}}}"),
+}
+ARRAY = re.compile(r"\b[bp]\d+\b")  # the names of arrays
+
+
+@dataclasses.dataclass
+class Kernel:
+    """A piece of JavaScript. text: its statements. reads: arrays that it names. writes: those that it changes."""
+
+    text: str
+    reads: set[str]
+    writes: set[str]
+
+
+@dataclasses.dataclass
+class Axis:
+    """An axis of the loops: its size, the stride of each array along it, and whether it is reduced."""
+
+    size: int
+    strides: list[int]
+    reduced: bool
+
+    def goes_on(self, inner: Axis) -> bool:
+        """Whether this axis and the next `inner` one are one to all arrays."""
+        pairs = zip(self.strides, inner.strides, strict=True)
+        same = all(outer == stride * inner.size for outer, stride in pairs)
+        return same and self.reduced == inner.reduced
+
+
+class Nest:
+    """Loops that write `value` into `target`.
+
+    Args:
+        value: what is written.
+        target: where to; without the reduced axes, or with them of size 1.
+        reduced: axes over which `how`, a key of REDUCTIONS, is taken.
+        address: the places in the target's array, in place of the target's own.
+        add: add to what is there.
+        divide: divide a reduction by this.
+    """
+
+    def __init__(
+        self,
+        value: Value,
+        target: Leaf,
+        reduced: set[int] = frozenset(),
+        how: str = "",
+        address: Value | None = None,
+        add: bool = False,
+        divide: int = 1,
+    ):
+        self.value, self.target, self.how, self.divide = value, target, how, divide
+        self.address, self.add = address, add
+        inputs = [value] if address is None else [value, address]
+        self.uses = uses(*inputs)
+        self.leaves = []
+        for part in inputs:
+            self.leaves += [leaf for leaf in leaves(part) if leaf not in self.leaves]
+        self.axes = self.merged(self.all_axes(reduced))
+        self.kept = sum(not axis.reduced for axis in self.axes)
+        self.lines = [[] for _ in range(len(self.axes) + 1)]  # what is said within so many loops
+        self.names, self.arrays = {}, {target.array}
+
+    def all_axes(self, reduced: set[int]) -> list[Axis]:
+        """The axes of more than one entry, the reduced ones last."""
+        own = list(self.target.view.stride())
+        if len(own) < len(self.value.shape):
+            for axis in sorted(reduced):
+                own.insert(axis, 0)
+        found = []
+        for axis, size in enumerate(self.value.shape):
+            if size == 1:
+                continue
+            strides = [leaf.view.stride(axis) for leaf in self.leaves]
+            moves = self.address is None and axis not in reduced
+            found.append(Axis(size, [*strides, own[axis] if moves else 0], axis in reduced))
+        return sorted(found, key=lambda axis: axis.reduced)
+
+    @staticmethod
+    def merged(axes: list[Axis]) -> list[Axis]:
+        """Axes that all arrays go through as one, as one."""
+        found = []
+        for axis in axes:
+            if found and found[-1].goes_on(axis):
+                outer = found.pop()
+                axis = Axis(outer.size * axis.size, axis.strides, axis.reduced)
+            found.append(axis)
+        return found
+
+    def kernel(self) -> Kernel:
+        """The loops as JavaScript."""
+        if self.how:
+            after = self.reduction()
+        else:
+            after = ""
+            self.assignment()
+        text = ""
+        for level, lines in enumerate(self.lines):
+            text += "".join(lines)
+            if level < len(self.axes):
+                text += f"for(let i{level}=0;i{level}<{self.axes[level].size};i{level}++){{"
+        inside = len(self.axes) - self.kept
+        text += "}" * inside + after + "}" * self.kept
+        return Kernel(text, self.arrays, {self.target.array})
+
+    def assignment(self) -> None:
+        """Write the value to its place."""
+        _, text = self.of(self.value)
+        if self.address is None:
+            _, where = self.own_place()
+        else:
+            _, where = self.of(self.address)
+        sign = "+=" if self.add else "="
+        self.lines[-1].append(f"{self.target.array}[{where}]{sign}{text};")
+
+    def reduction(self) -> str:
+        """Reduce the value in the inner loops; what is said after them."""
+        start, add = REDUCTIONS[self.how]
+        _, text = self.of(self.value)
+        if add.count("{v}") > 1 and not re.fullmatch(r"\w+", text):
+            text = self.named(len(self.axes), text)
+        index = ",si=0" if self.how == "argmax" else ""
+        self.lines[self.kept].append(f"let s={start}{index};")
+        counter = f"i{len(self.axes) - 1}"
+        self.lines[-1].append(add.format(s="s", v=text, k=counter) + ";")
+        _, where = self.own_place()
+        result = "si" if self.how == "argmax" else "s"
+        divided = f"/{self.divide}" if self.divide > 1 else ""
+        return f"{self.target.array}[{where}]={result}{divided};"
+
+    def own_place(self) -> tuple[int, str]:
+        """(level, text) of the target's place."""
+        strides = [axis.strides[-1] for axis in self.axes]
+        return self.place(strides, self.target.view.storage_offset())
+
+    def named(self, level: int, text: str) -> str:
+        """A name for `text`, said once at this level."""
+        key = level, text
+        if key not in self.names:
+            self.names[key] = f"t{len(self.names)}"
+            self.lines[level].append(f"const {self.names[key]}={text};")
+        return self.names[key]
+
+    def place(self, strides: list[int], offset: int) -> tuple[int, str]:
+        """(level, text) of offset + sum of index times stride, each partial sum at the level of its last index."""
+        moving = [k for k, stride in enumerate(strides) if stride]
+        text, level = str(offset) if offset else "", 0
+        for k in moving:
+            times = f"*{strides[k]}" if strides[k] != 1 else ""
+            text = f"{text}+i{k}{times}" if text else f"i{k}{times}"
+            level = k + 1
+            if k != moving[-1]:
+                text = self.named(level, text)
+        return level, text or "0"
+
+    def of(self, value: Value) -> tuple[int, str]:
+        """(level, text) of a value, at the outermost level that knows it."""
+        if isinstance(value, Constant):
+            return 0, f"({value.text})" if value.text.startswith("-") else value.text
+        known = self.names.get(id(value))
+        if known:
+            return known
+        if isinstance(value, Leaf):
+            level, text = self.entry(value)
+        else:
+            parts = [self.of(argument) for argument in value.args]
+            level = max((part[0] for part in parts), default=0)
+            text = value.template.format(*(part[1] for part in parts))
+            self.arrays.update(ARRAY.findall(value.template))
+        innermost = level == len(self.axes) and self.uses[id(value)] == 1
+        if not innermost:
+            text = self.named(level, text)
+        elif not isinstance(value, Leaf):
+            text = f"({text})"
+        self.names[id(value)] = level, text
+        return level, text
+
+    def entry(self, leaf: Leaf) -> tuple[int, str]:
+        """(level, text) of a leaf's entry."""
+        column = self.leaves.index(leaf)
+        strides = [axis.strides[column] for axis in self.axes]
+        level, text = self.place(strides, leaf.view.storage_offset())
+        if not leaf.array:
+            return level, text
+        self.arrays.add(leaf.array)
+        return level, f"{leaf.array}[{text}]"

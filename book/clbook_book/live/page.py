@@ -1,0 +1,247 @@
+"""A training as one text of JavaScript: how it begins, its step, the random numbers, and what runs them."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Sequence
+from importlib import resources
+
+import torch
+
+from clbook.training.loop import State, Training
+from clbook.training.settings import Settings
+from clbook_book.live.graph import (
+    Draw,
+    Graph,
+    Random,
+    draw_once,
+    of_state,
+    stepped,
+    trace_setup,
+    trace_step,
+)
+from clbook_book.live.javascript import Writer
+
+SHAKES = [k * 1e-7 for k in range(1, 6)]  # by which share the weights are larger
+SHARED = ("runtime.js", "random.js", "program.js")  # the same for every training of a page
+
+
+@dataclasses.dataclass(frozen=True)
+class Program:
+    """A training that runs in a page.
+
+    Attributes:
+        code: JavaScript of two functions, NAME_setup() and NAME_step().
+        spec: what `Program` of program.js takes besides: settings, seed, random numbers.
+        recorded: {name: shape of what is recorded at each step}.
+        labels: the class of each point.
+        times: the steps at which a run is recorded.
+        follows: the settings that the run depends on.
+    """
+
+    code: str
+    spec: dict
+    recorded: dict[str, tuple[int, ...]]
+    labels: list[int]
+    times: list[int]
+    follows: list[str]
+
+    def told(self) -> dict:
+        """All but the code, as the page's script reads it."""
+        found = dataclasses.asdict(self)
+        del found["code"], found["follows"]
+        return found
+
+
+def shared_code() -> str:
+    """JavaScript that all programs of a page use."""
+    folder = resources.files("clbook_book.live")
+    return "\n".join((folder / name).read_text() for name in SHARED)
+
+
+def program(
+    kind: type[Training], config: Settings, settings: Sequence[str], name: str = "run"
+) -> Program:
+    """The training `kind` of `config` in JavaScript; a page may change `settings` and the seed.
+
+    Raises:
+        NotImplementedError: an operation or a kind of random numbers that a page cannot do; the message names it.
+        ValueError: the trace does not do what the training does with other settings and another seed.
+    """
+    setup, step = trace_setup(kind, config, list(settings)), trace_step(kind, config)
+    keep_outputs(setup, step.inputs)
+    compare(kind, config, settings, setup, step)
+    code = [Writer(setup).text(f"{name}_setup"), Writer(step).text(f"{name}_step")]
+    spec = {
+        "settings": {name: getattr(config, name) for name in settings},
+        "seed": config.seed,
+        "setup": numbers(setup),
+        "step": numbers(step),
+    }
+    training = kind([config])
+    labels = labels_of(training).tolist()
+    follows = [name for name in settings if f"setting.{name}" in read(setup)]
+    shown = recorded(step)
+    return Program("\n".join(code), spec, shown, labels, sorted(training.times), follows)
+
+
+def read(graph: Graph) -> set[str]:
+    """The inputs that something is computed from."""
+    held = [node for node in graph.module.graph.nodes if node.op == "placeholder"]
+    return {name for name, node in zip(graph.inputs, held, strict=True) if node.users}
+
+
+def moved(config: Settings, settings: Sequence[str]) -> Settings:
+    """`config` with another seed, and its steps and each of the settings moved a little, inside their ranges."""
+    other = config.replace(seed=config.seed + 1)
+    for name in ("steps", *settings):
+        other = near(other, name)
+    return other
+
+
+def near(config: Settings, name: str) -> Settings:
+    """`config` with the setting `name` moved a little; ValueError where every other value is refused."""
+    value = getattr(config, name)
+    if isinstance(value, int):
+        offered = [value + 1, value - 1]
+    else:
+        offered = [1.25 * value or 0.07, 0.8 * value]
+    for other in offered:
+        try:
+            return config.replace(**{name: other})
+        except ValueError as error:
+            refused = error
+    raise refused
+
+
+def compare(
+    kind: type[Training], config: Settings, settings: Sequence[str], setup: Graph, step: Graph
+) -> None:
+    """ValueError where the graphs differ from the training itself, at other settings and another seed.
+
+    So a value that Python has looked at while it was traced, and that would stand in the page for good, is found.
+    """
+    other = moved(config, settings)
+    with Random(other.seed) as random:
+        training = kind([other])
+    s = training.start()
+    given = numbered(random)
+    for name in settings:
+        given[f"setting.{name}"] = torch.tensor(float(getattr(other, name)), dtype=torch.float64)
+    agree("the start", results(setup, given), of_state(s))
+
+    with Random(other.seed) as random:
+        drawn = draw_once(training)
+    truth = stepped(training, s, drawn, 1)
+    given = of_state(s) | numbered(random) | {"time": torch.tensor(1)}
+    found = results(step, given)
+    try:
+        agree("a step", found, truth)
+    except ValueError:  # what rounding does may be more
+        others = [stepped(training, shaken(s, amount), drawn, 1) for amount in SHAKES]
+        agree("a step", found, truth, others)
+    if not torch.equal(labels_of(kind([config])), labels_of(training)):
+        raise ValueError("labels that depend on seed or settings are not allowed in a page")
+
+
+def numbered(random: Random) -> dict[str, torch.Tensor]:
+    """The numbers that were drawn, by their names in a graph."""
+    return {f"random.{k}": value for k, value in enumerate(random.values_drawn)}
+
+
+def results(graph: Graph, given: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    """{name: result} of a graph, computed by torch."""
+    values = graph.module(*(given[name].detach() for name in graph.inputs))
+    return dict(zip(graph.outputs, values, strict=True))
+
+
+def keep_outputs(graph: Graph, names: Sequence[str]) -> None:
+    """Leave out of a graph what `names` does not name."""
+    nodes = graph.module.graph
+    (end,) = [node for node in nodes.nodes if node.op == "output"]
+    chosen = [
+        (name, result)
+        for name, result in zip(graph.outputs, end.args[0], strict=True)
+        if name in names
+    ]
+    graph.outputs = [name for name, _ in chosen]
+    end.args = ([result for _, result in chosen],)
+    nodes.eliminate_dead_code()
+    graph.module.recompile()
+
+
+def numbers(graph: Graph) -> list[dict]:
+    """The random numbers of a graph, as program.js draws them."""
+    return [described(k, draw) for k, draw in enumerate(graph.draws)]
+
+
+def described(k: int, draw: Draw) -> dict:
+    """A draw, as program.js reads it."""
+    return {
+        "into": f"random.{k}",
+        "kind": draw.kind,
+        "bounds": draw.bounds,
+        "purpose": draw.purpose,
+        "source": draw.source,
+        "size": torch.Size(draw.shape).numel(),
+        "wide": draw.dtype == torch.float64,
+    }
+
+
+def recorded(step: Graph) -> dict[str, tuple[int, ...]]:
+    """{name: shape} of what a step records."""
+    (end,) = [node for node in step.module.graph.nodes if node.op == "output"]
+    found = {}
+    for name, result in zip(step.outputs, end.args[0], strict=True):
+        if not name.startswith("state."):
+            found[name] = tuple(result.meta["val"].shape)
+    return found
+
+
+def text(made: Program, name: str = "run") -> str:
+    """The whole text: shared code, the program's own, and a `const NAME = new Program(...)`."""
+    spec = json.dumps(made.spec, separators=(",", ":"))
+    end = f"const {name}=new Program({name}_setup(),{name}_step(),{spec});"
+    return "\n".join([shared_code(), made.code, end])
+
+
+def shaken(s: State, amount: float) -> State:
+    """`s` with weights that are larger by this share of them."""
+    return s.replace(weights=[w.detach() * (1 + amount) for w in s.weights])
+
+
+def agree(
+    what: str,
+    found: dict[str, torch.Tensor],
+    wanted: dict[str, torch.Tensor],
+    others: Sequence[dict[str, torch.Tensor]] = (),
+) -> None:
+    """ValueError where tensors of `found` differ from those of `wanted` by more than rounding.
+
+    `others` is what stands in the place of `wanted` once the weights are shaken. Entries of a tensor may differ by
+    three times the most that a shake moves one of them: where a gradient is nothing but rounding Adam takes a whole
+    step, to either side. The gradients, which Adam remembers, are compared as closely as all else.
+    """
+    for name, value in found.items():
+        truth = wanted[name].detach().double()
+        largest = float(truth.nan_to_num().abs().max()) or 1.0
+        allowed = 1e-5 * largest
+        for other in others:
+            moved = (other[name].detach().double() - truth).nan_to_num().abs().max()
+            allowed = max(allowed, 3 * float(moved))
+        close = {"rtol": 0.0, "atol": allowed, "equal_nan": True}
+        if value.shape != truth.shape or not torch.allclose(value.double(), truth, **close):
+            raise ValueError(
+                f"{name} of {what} is not allowed in a page: its trace does not follow settings or seed"
+            )
+
+
+def labels_of(training: Training) -> torch.Tensor:
+    """The class of each point; one class where the training has none."""
+    for holder in (training.shared, training, training.state):
+        labels = getattr(holder, "labels", None)
+        if labels is not None:
+            labels = torch.as_tensor(labels)
+            return labels[0] if holder is training.state else labels
+    return torch.zeros(training.state.weights[0].shape[1], dtype=torch.long)

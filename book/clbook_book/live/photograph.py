@@ -1,0 +1,62 @@
+"""SimCLR's views of one photograph, drawn in a page: the functions of `images.views`, traced.
+
+The page has no formula of its own. From a seed it draws the numbers that torch draws, and computes with them what the
+training computes.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib.resources
+import json
+
+import torch
+
+from clbook.experiments.images.views import COLUMNS, coloured, cropped, draw
+from clbook_book.live.graph import Random, placeholders, traced
+from clbook_book.live.javascript import Writer
+from clbook_book.live.page import numbers, shared_code
+
+COLOUR, SMALLEST = 0.5, 0.2  # of the wall's training, which mirrors views and blurs none
+SIDE = 32  # of a photograph
+
+
+def numbers_of(generator: torch.Generator) -> torch.Tensor:
+    """(1, 11) the numbers of one view, as the wall's training draws them."""
+    return draw(1, generator, COLOUR, flip=True, blur=False, smallest=SMALLEST)
+
+
+def view(photograph: torch.Tensor, drawn: torch.Tensor) -> torch.Tensor:
+    """The view (1, 3, side, side) of a photograph of this shape: `images.views.views` where nothing is blurred."""
+    return coloured(cropped(photograph, drawn), drawn)
+
+
+@functools.cache
+def program() -> str:
+    """JavaScript of a function clbookViews(), which gives {make, draws, columns, Generator}.
+
+    `make` has the input "given.photograph", those that `draws` fills from a Generator, and the outputs "view" and
+    "drawn", the numbers whose names are `columns`.
+    """
+    generator = torch.Generator().manual_seed(0)
+    with Random(0) as random:
+        numbers_of(generator)
+    inputs = {"given.photograph": torch.rand(1, 3, SIDE, SIDE)} | placeholders(random.draws)
+
+    def one(given):
+        values = [given[f"random.{k}"] for k in range(len(random.draws))]
+        with Random(0, values):
+            drawn = numbers_of(generator)
+        return {"view": view(given["given.photograph"], drawn), "drawn": drawn}
+
+    graph = traced(one, inputs, random.draws, "fake")
+    parts = [shared_code(), Writer(graph).text("view")]
+    parts.append(f"const draws={json.dumps(numbers(graph))},columns={json.dumps(COLUMNS)};")
+    body = "\n".join(parts)
+    return f"function clbookViews(){{{body}\nreturn{{make:view(),draws,columns,Generator}};}}"
+
+
+def script() -> str:
+    """The program, and what shows its views on the wall."""
+    folder = importlib.resources.files("clbook_book.live")
+    return program() + folder.joinpath("photograph.js").read_text(encoding="utf-8")

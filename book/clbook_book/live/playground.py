@@ -1,0 +1,89 @@
+"""The toy of the front page: points that a reader moves, adds and takes away, and their embedding while it trains.
+
+The step is the traced one of a Training whose state has the points, `course.separability.play`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+from clbook import style
+from clbook.explore.ranges import knobs
+from clbook.explore.static import Block, filled
+from clbook.training.loop import Training
+from clbook_book.live.inpage import programs, written
+from clbook_book.live.page import shared_code
+
+WAYS = ("through a network", "each point alone")
+CLASSES = ("blue disc", "orange square")
+TOOLS = {
+    "point": "move a point",
+    "clump": "move a clump",
+    "paint0": "paint ●",
+    "paint1": "paint ■",
+    "delete": "delete",
+}
+MIDDLE, SPAN = (0.5, 0.5), 3.2  # of the plane of the data: what is seen of it
+LEAST = 0.25  # half a side of the smallest part of the embedding that is shown
+
+
+@dataclasses.dataclass(eq=False, repr=False)
+class Playground(Block):
+    """The block as HTML.
+
+    Attributes:
+        kind: the Training, whose state has x (R, n, 2), label (R, n), there (R, n), order (R, n) and lr, and which
+            records z (R, n, 2), loss and neighbours (R,).
+        config: its settings, of which `network` is what the reader chooses.
+        picture: what stands there without JavaScript.
+        title, caption: a question, and what to try.
+        name: of the block, for links and for `window.clbook.explorers[name]`.
+    """
+
+    kind: type[Training]
+    config: Any
+    picture: style.Picture
+    title: str
+    caption: str
+    name: str = "play"
+
+    def _repr_html_(self) -> str:
+        traced = programs(self.kind, self.ways(), (), "way")
+        return filled(
+            "clbook_book.live/playground.html",
+            self.setup(traced),
+            css=["clbook_book.live/inpage.css", "clbook_book.live/playground.css"],
+            js=[
+                "clbook_book.live/settings.js",
+                "clbook_book.live/plane.js",
+                "clbook_book.live/playground.js",
+            ],
+            play=self,
+            code=shared_code() + "\n" + written(traced, "way"),
+            still=self.picture.inline(),
+            tools=TOOLS,
+        )
+
+    def ways(self) -> list:
+        """The settings of both ways."""
+        return [self.config.replace(network=network) for network in (True, False)]
+
+    def setup(self, traced: list) -> dict:
+        """What the script reads."""
+        programs = [made.spec for made in traced]
+        sliders = knobs([self.config], ("steps", "seed"))
+        return {
+            "room": self.config.n,
+            "steps": self.config.steps,
+            "seed": self.config.seed,
+            "knobs": sliders,
+            "middle": MIDDLE,
+            "span": SPAN,
+            "least": LEAST,
+            "name": self.name,
+            "ways": WAYS,
+            "classes": CLASSES,
+            "colours": style.CLASS_COLOURS[: len(CLASSES)],
+            "programs": programs,
+        }

@@ -1,0 +1,101 @@
+"""`measures.two_views` for arrays of any size: `clbook_book.live` writes fixed sizes, and these are made parameters.
+
+The function is written as JavaScript for some n and d. Only numbers may differ between the texts; each that does must
+be one polynomial of n and d in all of them, and that polynomial takes its place. There are more sizes than a
+polynomial has coefficients, so that a number of another kind is found and refused.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.func import functionalize
+
+from clbook.diagnose import measures
+from clbook_book.live.graph import traced
+from clbook_book.live.javascript import Writer
+
+NUMBER = re.compile(r"(?<![\w$.])\d+(?:\.\d+)?(?:e[+-]?\d+)?")
+MONOMIALS = ("1", "n", "d", "n*n", "n*d", "d*d")
+
+
+def written(sizes: Sequence[tuple[int, int]], name: str) -> str:
+    """JavaScript of a function `name(n, d)`, which gives {inputs, outputs, prepare, step} as `Writer.text` says.
+
+    Args:
+        sizes: (n, d) each, more than there are `MONOMIALS`. The measures must take the same way for all of them.
+
+    Raises:
+        ValueError: texts that differ in more than numbers, or in a number that is no polynomial of n and d.
+        NotImplementedError: an operation that a page cannot do.
+    """
+    texts = []
+    for n, d in sizes:
+        # By torch.func, so that the losses take their formula and not the fast form behind it.
+        graph = traced(functionalize(of_inputs), example(n, d), [], "fake")
+        texts.append(Writer(graph).text(name))
+    return merged(texts, sizes, name)
+
+
+def of_inputs(given: dict[str, Tensor]) -> dict[str, Tensor]:
+    """`measures.two_views` of inputs by name."""
+    return measures.two_views(
+        **{name.removeprefix("given."): value for name, value in given.items()}
+    )
+
+
+def example(n: int, d: int) -> dict[str, Tensor]:
+    """Inputs of n points in d dimensions, whose values do not matter."""
+    points = torch.ones(n, d, dtype=torch.float64)
+    number = torch.ones((), dtype=torch.float64)
+    return {
+        "given.z1": points,
+        "given.z2": points.clone(),
+        "given.order": torch.arange(n),
+        "given.gaussian": points.clone(),
+        "given.tau": number,
+        "given.factor": torch.ones(2, dtype=torch.float64),
+        "given.batch": number.clone(),
+    }
+
+
+def merged(texts: Sequence[str], sizes: Sequence[tuple[int, int]], name: str) -> str:
+    """One text with parameters n and d in place of one for each of the sizes."""
+    between = [NUMBER.split(text) for text in texts]
+    if any(parts != between[0] for parts in between):
+        raise ValueError(f"{name} is not allowed: it must do the same at all sizes, {sizes}")
+    columns = zip(*(NUMBER.findall(text) for text in texts), strict=True)
+    known = {}
+    numbers = []
+    for column in columns:
+        if len(set(column)) > 1:
+            term = polynomial([float(number) for number in column], sizes)
+            numbers.append(known.setdefault(term, f"q{len(known)}"))
+        else:
+            numbers.append(column[0])
+    places = iter(numbers)
+    merged = NUMBER.sub(lambda found: next(places), texts[0])
+    declared = "".join(f"const {short}={term};" for term, short in known.items())
+    head = f"function {name}("
+    return merged.replace(f"{head}){{", f"{head}n,d){{{declared}", 1)
+
+
+def polynomial(numbers: Sequence[float], sizes: Sequence[tuple[int, int]]) -> str:
+    """The polynomial of n and d that is each of the numbers at its sizes, in JavaScript; halves are allowed."""
+    values = []
+    for n, d in sizes:
+        values.append([1, n, d, n * n, n * d, d * d])
+    table = np.array(values, float)
+    found, *_ = np.linalg.lstsq(table, np.array(numbers), rcond=None)
+    found = np.round(2 * found) / 2
+    if not np.array_equal(table @ found, numbers):
+        raise ValueError(f"{numbers} is not allowed: it must be a polynomial of n and d, {sizes}")
+    terms = []
+    for factor, monomial in zip(found, MONOMIALS, strict=True):
+        if factor:
+            terms.append(f"{factor:+g}*{monomial}")
+    return "".join(terms)

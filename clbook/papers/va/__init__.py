@@ -1,5 +1,0 @@
-"""The paper VA in its own setting: `experiment` is its training, the other modules check what it states."""
-
-from clbook.papers.va.experiment import Config, Flow, Result, dataset, run
-
-__all__ = ["Config", "Flow", "Result", "dataset", "run"]

@@ -1,0 +1,227 @@
+"""The functions behind the page on CS: its linear model, what is optimal, and the programs of its records."""
+
+import dataclasses
+import itertools
+import math
+import re
+
+import numpy as np
+import pytest
+import torch
+from sources import markdown
+
+from clbook import latents
+from clbook.experiments.content_style import Config, Encoders, collapse, projector
+from clbook.losses import infonce
+from clbook_book import records
+from clbook_book.audit.cs import encoders, flow, optima, recipes
+from clbook_book.course.photographs import recipes as photos
+
+DEEP = Config(d=6, d_c=3, mixing_layers=2, layers=3, width=9, n=24, steps=4, lr=1e-3)
+CORNERS = Config(
+    d=7, d_c=4, mixing_layers=2, layers=2, width=8, n=30, steps=3, style_sd=10.0, lr=1e-3
+)
+
+
+def test_shares_are_those_of_equation_4():
+    z, views = collapse.pairs(5, 2, 0.3, torch.Generator().manual_seed(0))
+    own, others = flow.shares(z, views)
+    for i in range(5):
+        pulls = [
+            math.exp(-float((z[i] - (views[i] if i == j else z[j])).square().sum()) / 2)
+            for j in range(5)
+        ]
+        assert float(own[i]) == pytest.approx(pulls[i] / sum(pulls))
+        expected = [0 if i == j else p / sum(pulls) for j, p in enumerate(pulls)]
+        assert others[i].tolist() == pytest.approx(expected)
+
+
+def test_derivatives_and_limits_of_the_proof_of_lemma_5():
+    printed, corrected = flow.printed_derivatives()
+    assert printed > 0.1 and corrected < 1e-12
+    for n in (30, 60):
+        pull, push, uneven = flow.limit_errors(n, scale=1e-4)
+        assert pull == pytest.approx(1 / n, rel=1e-3) == push
+        assert uneven == pytest.approx(1 / n, rel=1e-3)
+
+
+def test_identities_of_the_linear_model():
+    assert max(flow.definition_errors()) < 1e-10
+    off, less = flow.alignment_split(3)
+    assert off < 1e-9 and 0 < less < 1
+    ratios = flow.lower_rank()
+    assert len(ratios) == 8 and ratios[-1] == 0
+    assert all(a >= b for a, b in zip([1, *ratios], ratios, strict=False))
+    assert flow.latent_form(0.3, n=500)[0] < 1e-9
+    assert flow.loss_at_zero(9)[0] == pytest.approx(1, abs=1e-12)
+    assert flow.tempered(1.0) == pytest.approx((0, 1, 1), abs=1e-12)
+    along, turned, small = flow.tempered(0.1)
+    assert along < 1e-12 and turned < 0.99 and 1 - small < 1e-5
+    commutator, left, shared = flow.axes()
+    assert commutator > 0.1 and left < 1e-10 and shared < 1e-10
+    through, alone = flow.entry_ratios()
+    assert np.ptp(alone, axis=0).max() < 1e-12 and np.ptp(through, axis=0).min() > 1e-3
+
+
+def test_eigenvalues_are_those_of_the_latents():
+    values, (z, views) = flow.eigenvalues(0.3), flow.sampled(20_000, 4, 0.3, 0)[2:]
+    assert values[4:] == pytest.approx(np.full(4, 1 / 12), rel=0.05)
+    variance = float((views - z)[:, 4:].square().mean())
+    assert values[:4] == pytest.approx(np.full(4, 1 / 12 - variance), abs=0.004)
+    true, law, printed = flow.content_lead(0.3, n=500)
+    assert true == pytest.approx(law, rel=1e-4) and printed > 1.5 * true
+
+
+def test_the_corrected_lemma_5_has_the_spectrum_of_the_gradient():
+    for case in ({}, {"mixing": "gaussian", "whiten": True}):
+        true, law = (
+            flow.gradient_spectrum(3, n=200, flow=f, **case) for f in (flow.descent, flow.lemma5)
+        )
+        assert law.tolist() == pytest.approx(true.tolist(), rel=1e-4)
+
+
+def test_a_product_has_at_most_the_smaller_rank_and_one_singular_factor_is_enough():
+    assert optima.product_ranks() == (0, 16, 0)  # 8 + 8 of 81 have one singular factor
+
+
+def test_collapsed_maps_have_the_loss_of_the_content_alone():
+    losses = optima.collapsed((1, 5, 1e8), 3, n=50)
+    g = latents.mixing(8, 3, torch.Generator().manual_seed(0))
+    generator = torch.Generator().manual_seed(0)
+    latents.mixing(8, 3, generator)
+    z, views = collapse.pairs(50, 3, 0.3, generator)
+    assert losses[0] == pytest.approx(float(collapse.loss(z[:, :3], views[:, :3]).mean()), rel=1e-4)
+    assert losses[0] > losses[1] > losses[2] == 0 and g.slope == 0.2
+    config = Config(space="sphere", normalize=True, d_c=4)
+    values, fits = optima.keeping(config, (0, 1))
+    assert values.shape == (2,) and fits[0, 1] < 0.1 and fits[1] == pytest.approx([1, 1])
+
+
+def test_terms_add_up_to_the_loss():
+    a, b, c = torch.randn(3, 40, 6, generator=torch.Generator().manual_seed(0))
+    for config in (
+        Config(d=6, d_c=3, tau_c=0.5),
+        Config(space="sphere", normalize=True, d=6, d_c=3, tau=0.3),
+    ):
+        alignment, uniformity, total = encoders.terms(a, b, c, config)
+        tau = torch.tensor(config.temperatures, dtype=torch.float32)
+        expected = float(infonce(b, a, c, tau, 2, config.normalize))
+        assert float(total) == pytest.approx(expected, rel=1e-5)
+        assert float(alignment + uniformity) == pytest.approx(float(total), rel=1e-5)
+
+
+def test_deep_runs_are_the_chapters_with_two_rows_of_table_1_at_the_end():
+    result, plain = encoders.Deep.run(DEEP, record="all"), Encoders.run(DEEP, record=("r2",))
+    assert np.array_equal(result.r2, plain.r2)
+    assert result.terms.shape == (2, 3)
+    assert result.terms[:, :2].sum(1) == pytest.approx(result.terms[:, 2], rel=1e-5)
+
+
+def test_the_losses_of_table_1_are_each_runs_own_and_take_no_others_network(monkeypatch):
+    """The terms of R runs cost R times those of one, and are those of each run alone."""
+    passes = []
+    layers = encoders.Deep.layers
+
+    def counted(self, weights, x):
+        if x.shape[1] > encoders.NEGATIVES:
+            passes.append(len(x))  # how many networks see the latents
+        return layers(self, weights, x)
+
+    monkeypatch.setattr(encoders.Deep, "layers", counted)
+    configs = [DEEP, DEEP.replace(seed=1), DEEP.replace(style_sd=0.1)]
+    together = encoders.Deep.train(configs, record=("terms",))
+    assert sum(passes) == len(configs)
+    for config, result in zip(configs, together, strict=True):
+        alone = encoders.Deep.run(config, record=("terms",))
+        assert result.terms == pytest.approx(alone.terms, rel=1e-3)
+
+
+def test_the_encoder_under_a_projector_starts_the_same():
+    short, tall = (encoders.Square([DEEP.replace(layers=k)]) for k in (2, 4))
+    few, many = short.state.weights, tall.state.weights
+    assert all(torch.equal(a, b) for a, b in zip(few[:2], many[:2], strict=True))
+    assert tall.layers(many, torch.zeros(1, 5, 6))[-1].shape == (1, 5, 9)
+    assert short.state.tau.shape == (1, 1, 1)
+    assert encoders.Square.run(DEEP, record=("r2",)).r2.shape[1:] == (4, 6)
+
+
+def test_classes_are_corners_that_a_pair_shares():
+    made = encoders.Classes([CORNERS])
+    z, partner = made.pairs(made.state, made.draw().pairs)
+    assert torch.equal(z[..., :4], partner[..., :4]) and (z[..., :4].sum(-1) == 1).all()
+    assert z[..., :4].sum((0, 1)).min() > 0 and (z[..., 4:] != partner[..., 4:]).all()
+
+
+def test_variance_within_classes_and_cosines_by_hand():
+    for program in (encoders.Classes, encoders.Classifiers):
+        made = program([CORNERS], record="all")
+        s = made.state
+        row = made.measure(s, torch.zeros(1), torch.zeros(1), 0)
+        z = s.tested[0][0]
+        y = made.layers(s.weights, latents.mixed(s.tested[0], s.mixing))[-1][0]
+        means = torch.stack([y[z[:, k] == 1].mean(0) for k in range(4)])
+        inside = sum((y[z[:, k] == 1] - means[k]).square().sum() for k in range(4)) / len(y)
+        around = means - means.mean(0)
+        expected = float(inside / around.square().sum(1).mean())
+        assert float(row["within"]) == pytest.approx(expected, rel=1e-4)
+        first = torch.cosine_similarity(around[0], around[1], dim=0)
+        assert float(row["cosines"][0, 0]) == pytest.approx(float(first), abs=1e-5)
+    assert len(made.state.weights) == 6
+    assert encoders.Classes.run(CORNERS, record=("cosines",)).cosines.shape[1] == 6
+
+
+def test_a_classifier_starts_near_log_four():
+    result = encoders.Classifiers.run(CORNERS, record=("loss",))
+    assert 0.7 < result.loss[0] < 3
+
+
+def test_a_linear_classifier_has_one_layer_under_the_last():
+    result = encoders.Classifiers.run(CORNERS.replace(layers=1), record="all")
+    assert result.map.shape[1:] == (7, 7) and np.isfinite(result.within).all()
+
+
+def test_what_directclr_adds_to_h_is_its_projector():
+    config = projector.Config(method="directclr", n=100, n_test=100, batch=50, direct=5, steps=2)
+    result = encoders.Direct.run(config, record=("added",))
+    made = encoders.Direct([config])
+    ((test, _),) = made.shared.test
+    found = projector.places(config, made.state.weights, test[None])
+    added = (found["r"] - found["h"])[0].square().mean(0).sqrt() / found["h"][
+        0
+    ].square().mean().sqrt()
+    assert result.added[0] == pytest.approx(added.detach().numpy(), rel=1e-4)
+    simclr = encoders.Direct.run(config.replace(method="simclr"), record=("added",))
+    assert not simclr.added.any()
+
+
+def test_the_texts_quote_the_deep_records():
+    deep = {}
+    for name, configs in recipes.deep_configs().items():
+        style = records.load(name).style.isel(layer=-1).mean("seed")
+        deep |= {key: f"{style.sel(variant=str(key)):.2f}" for key in configs}
+    chapter, page = markdown("book/content_style"), markdown("book/papers/cs")
+    for sd in recipes.SDS:
+        low, high = (deep[50, "box", sd, label] for label in ("content", "no content"))
+        assert f"{low} in place of {high} at" in page and f"{sd:g}" in page
+        for world, label in itertools.product(recipes.SPACES, ("content", "no content")):
+            value = re.escape(deep[50, world, sd, label])
+            assert re.search(rf"^\| {sd:g} \|.* {value} \|", chapter, re.MULTILINE)
+
+
+def test_rows_that_are_compared_differ_in_one_setting():
+    """CS Fig. 2 and Table 2: the norm, or the temperatures; variance 1 of 64 outputs is a temperature of 1/64."""
+    slow, rows = photos.SLOW["norm, small rate"], photos.OUTPUTS
+    alone, two = rows["no norm, variance 1"], rows["no norm, variance 1, two temperatures"]
+    digits = [recipes.DIGITS[name] for name in ("regular", "without norm", "two temperatures")]
+    found = []
+    for one, other in (
+        (slow, alone),
+        (alone, two),
+        (slow, rows["norm, temperature 1/64"]),
+        (rows["norm"], rows["no norm"]),
+        (digits[0], digits[1].replace(tau=64 * digits[1].tau)),
+        (digits[1], digits[2]),
+    ):
+        one, other = dataclasses.asdict(one), dataclasses.asdict(other)
+        found.append([name for name in one if one[name] != other[name]])
+    assert found == [["outputs"], ["tau_ratio"], ["tau"], ["outputs"], ["normalize"], ["tau_ratio"]]

@@ -1,0 +1,186 @@
+"""What the functions of LS's own room promise; what they find is judged on the paper's page."""
+
+import math
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import torch
+from stepping import advance
+
+from clbook import theory
+from clbook.experiments import separability, sphere
+from clbook.losses import generalized, softplus
+from clbook_book.audit.ls import batches, drift, exact, measures, repair, variants
+from clbook_book.course.separability import recipes as chapter
+from clbook_book.course.sphere import recipes
+
+
+def test_the_first_variation_is_that_of_eq_3():
+    """The derivative along h against differences of `losses.generalized`, averaged over all pairs of views."""
+    e, h = exact.numbers(0, 3, 5, 2), exact.numbers(1, 3, 5, 2)
+
+    def loss(s):
+        moved = e + s * h
+        pairs = [generalized(a, b, lambda t: -t / 0.5, softplus) for a in moved for b in moved]
+        return torch.stack(pairs).mean().item()
+
+    found = exact.first_variation(0)["autograd"]
+    assert (loss(1e-6) - loss(-1e-6)) / 2e-6 == pytest.approx(found, rel=1e-6)
+
+
+def test_the_bounds_of_the_lemma_follow_the_second_variation_by_autograd():
+    """Both are positive, and the corrected one is the closer: a bound of a number that autograd gives as well."""
+    found, printed, right = exact.lower_bounds(3, 0.999).T
+    assert (printed > 0).all() and (printed < right).all() and (right < found).all()
+
+
+def test_the_printed_bound_is_that_of_a_sum():
+    """The closed form of the repaired theorem against its recursion."""
+    h, eps, gap, theta, kappa, rate, eta, zeta = 0.01, 0.1, 0.02, 4.0, 3.0, 2.0, 0.01, 0.1
+    D, pair = gap, -eps
+    for k in range(1, 200):
+        pair += h * ((kappa / theta - zeta) * rate * D - eta)
+        D += h * ((1 - zeta) * rate * D - eta)
+        bound = theory.repaired_bound(k, h, eps, gap, theta, kappa, rate, eta, zeta)
+        assert bound == pytest.approx(pair, rel=1e-9)
+
+
+@pytest.mark.parametrize("gradient", ["partial", "full"])
+def test_a_watched_run_is_that_of_the_chapter(gradient):
+    config = separability.Config(gradient=gradient, steps=40, record_every=1)
+    watched, plain = repair.run(config), separability.run(config, record=("theta",))
+    assert np.array_equal(watched.z, plain.z[..., 0]) and watched.separable_at == plain.separable_at
+    half = watched.push[watched.labels == 0].mean() - watched.push[watched.labels == 1].mean()
+    # the push differs by Theta between the clusters
+    assert half == pytest.approx(plain.theta[0], rel=1e-5)
+
+
+def test_nothing_is_promised_without_a_gap():
+    result = repair.run(separability.Config(steps=60, record_every=1, eps=0.0))
+    assert repair.certified_at(result) is None
+
+
+def test_the_component_along_u_grows_like_the_gap_only_for_equal_blocks():
+    z = np.random.default_rng(0).uniform(size=12)
+    same, other = (repair.still_kernel(3, 1, c, z, t=0.7, tau=0.5) for c in (3, 2))
+    assert max(same.values()) < 1e-12 and other["alpha"] > 1e-4 and other["gap"] < 1e-12
+
+
+def test_starts_fill_the_interval_they_are_measured_by():
+    """alpha^2 + |z_perp|^2 is n times the variance of a uniform number on an interval of length 1."""
+    found = repair.first_component(400, seed=0, starts=20)
+    assert np.square(found).sum(1).mean() / 400 == pytest.approx(1 / 12, rel=0.05)
+
+
+def test_the_printed_bound_of_step_5_outgrows_every_constant():
+    values = [repair.printed_bound(t, 1000, n=100, eps=0.1, tau=1.0) for t in (0.0, 1.5)]
+    assert values[0] < 0 < values[1]
+
+
+def test_without_features_a_variant_is_a_run_of_the_chapter():
+    plain = separability.run(separability.Config(steps=30), record=("drift",))
+    variant = variants.run(variants.Config(steps=30), record=("drift",))
+    assert np.array_equal(plain.z, variant.z) and np.array_equal(plain.drift, variant.drift)
+
+
+@pytest.mark.parametrize("features", ["random", "radial", "spline"])
+def test_the_kernel_of_a_linear_map_cannot_move(features):
+    config = variants.Config(features=features, hidden=(), steps=30, record_every=10)
+    result = variants.run(config, record=("drift",))
+    assert (result.drift == 0).all() and abs(result.z[-1] - result.z[0]).max() > 0
+
+
+def test_splines_add_up_to_one():
+    flow = variants.Variant([variants.Config(features="spline", hidden=())])
+    assert flow.lifted(flow.state, flow.state.x).sum(-1) == pytest.approx(1, abs=1e-5)
+
+
+def test_without_noise_both_samples_are_the_point_itself():
+    """Then eq. 12 with one sample augmented and with both are one loss, and the full gradient agrees."""
+    one, both = (
+        variants.run(variants.Config(loss=loss, noise=0.0, steps=30))
+        for loss in ("eq. 12", "both views")
+    )
+    assert np.allclose(one.z, both.z, atol=1e-5)
+
+
+def test_features_do_not_go_with_hidden_layers():
+    with pytest.raises(ValueError, match="features = 'spline'"):
+        variants.Config(features="spline")
+
+
+def test_the_drift_begins_at_zero_and_is_relative():
+    config = sphere.Config(n=40, steps=4, record_every=1)
+    result = drift.run(config, record=("drift",))
+    assert result.drift[0] == 0 and 0 < result.drift[-1] < 10
+
+
+def test_the_gradient_of_a_sign_jumps():
+    assert exact.steepness(0.01) == (pytest.approx(200), pytest.approx(1 / math.cosh(0.005) ** 2))
+
+
+def test_a_batch_of_all_points_is_a_run_of_the_sphere_chapter():
+    config = sphere.Config(n=batches.BATCH, network=False, gradient="partial", steps=20)
+    batch, plain = (run(config, record=("loss", "accuracy")) for run in (batches.run, sphere.run))
+    assert batch.loss == pytest.approx(plain.loss, abs=1e-4)
+    assert batch.accuracy == pytest.approx(plain.accuracy)
+
+
+def test_without_a_network_only_the_points_of_a_batch_move():
+    flow = batches.Batches([sphere.Config(n=500, network=False, gradient="partial", steps=5)]).to(
+        "cpu"
+    )
+    s = flow.start()
+    moved = (advance(flow, s, 2).weights[0] - s.weights[0]).norm(dim=-1)[0] > 1e-5
+    assert 0.95 * batches.BATCH < moved.sum() <= batches.BATCH  # one may happen to stand still
+
+
+def test_half_the_stability_limit_is_that_of_the_start():
+    for config, half in list(zip(recipes.STARTS, recipes.HALF, strict=True))[::5]:
+        assert half == pytest.approx(1 / sphere.sharpness_at_start(config), rel=0.02)
+
+
+@pytest.mark.parametrize("moved", [0.0, 0.05])
+def test_no_weights_separate_clusters_whose_gradients_overlap(moved):
+    found = repair.overlap(1200, moved=moved)
+    assert found["best"] < -0.9 and found["kappa"] < -1 and found["ratio"] > 10
+
+
+def test_the_widest_gap_is_that_of_the_best_weights():
+    R, phi = np.array([0.0, 1.0, 0.2, 0.9]), np.array([2.0, 1.0, -1.0, 3.0])
+    first = np.array([True, True, False, False])
+    scan = [
+        (R + w * phi)[first].min() - (R + w * phi)[~first].max() for w in np.linspace(-2, 2, 4001)
+    ]
+    assert repair.widest(R, phi, first) == pytest.approx(max(scan), abs=1e-2)
+    apart = np.array([2.0, 1.0, -1.0, -2.0])  # no overlap: the gap grows with w
+    assert repair.widest(R, apart, first) == np.inf
+
+
+def test_eq_14_is_the_gradient_for_a_similarity_that_is_one_at_zero():
+    plain, printed, corrected = exact.pairwise(7)
+    assert plain < 1e-12 and corrected < 1e-12 and printed == pytest.approx(2.0)
+
+
+def test_a_later_start_of_a_run_has_the_ratio_of_its_own_time():
+    run = separability.run(
+        separability.Config(steps=60, record_every=10),
+        record=("gamma", "theta", "sigma2", "drift", "kernel"),
+    )
+    later = chapter.ratio_from_then_on(run)
+    delta = run.drift[run.steps < run.separable_at].max()
+    left, right = theory.separation_condition(
+        np.ptp(run.z[0]), 0.1, 100, run.gamma[0], run.theta[0], run.sigma2[0], delta
+    )
+    assert later[0] == pytest.approx(left / right, rel=1e-3)
+    assert np.isnan(later[run.steps >= run.separable_at]).all()
+
+
+def test_a_run_that_is_separable_from_the_start_has_a_spread():
+    """Its points lie on a cross; iteration 0 is not never."""
+    cross = np.array([[1.0, 0.0], [-1.0, 0.0], [0.0, 0.5], [0.0, -0.5]])
+    run = SimpleNamespace(separable_at=0, steps=np.array([0]), z=cross[None])
+    assert measures.least_spread(run) == pytest.approx(0.5)
+    run.separable_at = None
+    assert measures.least_spread(run) == 0.0

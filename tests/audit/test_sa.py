@@ -1,0 +1,183 @@
+"""Checks of SA's lemmas and sizes, and descent on weights, against plain loops and autograd."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+from torch.autograd.functional import hessian, jacobian
+
+from clbook import theory
+from clbook.experiments.alignment import surrogate
+from clbook.experiments.alignment.surrogate import Config, batches, table, views
+from clbook.training.optim import warmed
+from clbook_book.audit.sa import checks, figures
+from clbook_book.audit.sa.checks import batch_losses
+from clbook_book.audit.sa.weights import (
+    TIGHT,
+    Free,
+    OnNetwork,
+    run_circle,
+    run_free,
+    run_from_one_angle,
+    run_network,
+    run_wide_network,
+)
+
+SMALL = Config(classes=3, n=9, batch=6, d=3, tau=0.7, eta=0.1, steps=3, record_every=1)
+
+
+def network(config):
+    """The network as modules' formulas: table(w) and the losses of the first batch."""
+    state = OnNetwork([config]).state
+    x, w = state.x[0], state.weights[1][0, 0]
+
+    def sims(w):
+        W = w[: 8 * config.d].view(config.d, 8)
+        b = w[8 * config.d : 8 * config.d + 8]
+        V = w[-24:].view(8, 3)
+        z = torch.nn.functional.normalize(torch.tanh(x @ W + b) @ V, dim=1)
+        return z[: config.n] @ z.T
+
+    counts, labels = batches(config)[0].double(), views(config)[2]
+    return w, sims, lambda w: batch_losses(sims(w).expand(2, -1, -1), counts, labels, config.tau)
+
+
+def test_a_step_on_the_networks_weights_is_a_step_down_its_losses():
+    w, sims, losses = network(SMALL)
+    after = [
+        w - 0.1 * torch.autograd.grad(losses(v := w.clone().requires_grad_())[k], v)[0]
+        for k in (0, 1)
+    ]
+    result = run_network(SMALL, device="cpu", record=("slope", "apart"))
+    assert result.drift[1] == pytest.approx((after[0] - after[1]).norm().item(), rel=1e-9)
+    assert result.moved[1] == pytest.approx((sims(after[0]) - sims(w)).norm().item(), rel=1e-9)
+    slopes = [torch.autograd.grad(losses(v := w.clone().requires_grad_())[k], v)[0] for k in (0, 1)]
+    assert result.slope[0] == pytest.approx(slopes[0].norm().item(), rel=1e-9)
+    assert result.apart[0] == pytest.approx((slopes[0] - slopes[1]).norm().item(), rel=1e-9)
+
+
+def test_jacobian_remainder_and_smoothness_against_autograd():
+    w, sims, losses = network(SMALL)
+    result, J = run_network(SMALL, device="cpu", record="all"), jacobian(sims, w)
+    flat = J.flatten(0, 1)
+    expected = torch.linalg.eigvalsh(flat.T @ flat)[-1].item()
+    assert result.stretch[0] == pytest.approx(expected, rel=1e-9)
+    assert result.G[0] == pytest.approx(J.norm(dim=2).max().item(), rel=1e-9)
+    assert result.chain.max() < 1e-12
+    step = -0.1 * torch.autograd.grad(losses(v := w.clone().requires_grad_())[0], v)[0]
+    expected = (sims(w + step) - sims(w) - J @ step).norm().item()
+    assert result.rest[0] == pytest.approx(expected, rel=1e-6)
+    bends = [
+        torch.linalg.eigvalsh(hessian(lambda v, k=k: losses(v)[k], w)).abs().max().item()
+        for k in (0, 1)
+    ]
+    assert 0.25 * max(bends) < result.beta[0] <= max(bends) * (1 + 1e-3), "a lower estimate"
+    found = result.constants()
+    total, squares = 0.1 * 3, 0.01 * float((result.slope[:3] ** 2).sum())
+    right = math.exp(total / (2 * 0.49 * 6)) * (
+        math.sqrt(2 / 6) * found["C"] * total / 0.7 + found["M"] / 2 * squares
+    )
+    assert result.miss_bound() == pytest.approx(right) and found["C"] >= 1
+
+
+def test_constants_of_the_circle_are_not_passed():
+    result = run_circle(SMALL.replace(eta=1.0), device="cpu", record="all")
+    found = result.constants()
+    assert result.G.max() <= found["G"] + 1e-12 and result.beta.max() <= found["beta"]
+    assert (result.rest <= found["M"] / 2 * result.slope**2).all() and result.stretch.max() <= 6 * 9
+
+
+def test_masses_of_equal_cosines_attain_lemma_4_and_others_do_not():
+    labels = torch.tensor([0, 0, 1, 1, 2])
+    ones = torch.ones(5, 10, dtype=torch.float64)
+    np.testing.assert_allclose(checks.mass_shares(ones, labels, 0.3), [1, 0], atol=1e-12)
+    same = torch.where((labels[:, None] == labels).tile(2), 1.0, -1.0).double()
+    np.testing.assert_allclose(checks.mass_shares(same, labels, 0.3), [1, 1], atol=1e-12)
+    z1, z2, y = views(SMALL)
+    assert (checks.mass_shares(table(z1, z2), y, 0.3) < 1).all()
+
+
+def test_shares_of_negatives_are_counted_anchor_by_anchor():
+    shares = checks.negative_shares(3, 5, 3, 2, 4)
+    picks = torch.randint(3, (4, 2, 5), generator=surrogate.stream(3, 2))
+    for d, t, b in np.ndindex(4, 2, 5):
+        expected = float((picks[d, t] != picks[d, t, b]).double().mean())
+        assert shares[d, t, b] == pytest.approx(expected)
+
+
+def test_gradients_and_curvature_of_lemmas_2_and_3():
+    one = checks.anchors(*views(SMALL), 0.5)
+    np.testing.assert_allclose(one["squares"], one["display"], atol=1e-12)
+    assert one["squares"].shape == (2, 9) and one["identity"] < 1e-12
+    assert checks.step_error(1) < 1e-12
+    assert (checks.batch_curvature(SMALL) <= 1 + 1e-9).all()
+
+
+def test_sizes_add_up_the_learning_rates():
+    rates = checks.rates(10_240, 20)
+    assert len(rates) == 200 and rates[99] == pytest.approx(1.2)
+    assert rates[0] == pytest.approx(0.012)
+    assert rates[150] == pytest.approx(1.2 * warmed(151, 200, 100))
+    before, power = checks.parts(10, 1024, rates, 1.0)
+    bound = theory.similarity_bound(10, 1024, 200, rates, 1.0, 0.01)
+    assert before * math.exp(power) == pytest.approx(bound)
+    assert checks.promised(10, 10_240, 20, 1.0, 1e9) == 20
+    assert checks.promised(10, 10_240, 20, 1.0, 0.0) == 0
+    first = theory.triangle_bound(1024, 10, rates[:10].mean(), 1.0)
+    assert checks.promised(10, 10_240, 20, 1.0, 1.01 * first, triangle=True) == 1
+
+
+def test_figures_of_the_tables_say_their_numbers():
+    result = surrogate.run(SMALL.replace(eta=1.0), record="all")
+    assert f"{result.drift[-1]:.2g}" in figures.coupled(result).alt
+    assert len(figures.difference(result).png(dpi=40)) > 1000
+
+
+def test_positives_move_no_further_than_the_step_sizes_allow():
+    for eta in (0.1, 10.0):
+        config = Config(n=40, batch=20, tau=0.7, eta=eta, steps=50)
+        result = surrogate.run(config, device="cpu", record=("final",))
+        z1, z2, _ = views(config)
+        moved = result.final[:, :, config.n :].diagonal(0, 1, 2) - (z1 * z2).sum(1).numpy()
+        assert (abs(moved.mean(1)) <= 50 * eta / (0.7 * 40)).all()
+
+
+def test_in_many_dimensions_free_embeddings_that_begin_unrelated_move_as_the_surrogate_does():
+    far = SMALL.replace(spread=100.0, noise=100.0)
+    cosines = []
+    for d in (2, 128):
+        training = Free([far.replace(d=d)])
+        J = jacobian(
+            lambda w, t=training: t.table(w, t.state.x[0]), training.state.weights[1][0, 0]
+        )
+        rows = J.flatten(0, 1)[[1, 2, 12, 40]]  # similarities of two different points
+        P = rows @ rows.T
+        cosines.append(float(P.diagonal().sum() / (2 * P.norm())))  # 2 I: the cosine is 1
+        assert (P.diagonal() <= 2 + 1e-9).all()
+    assert cosines[1] > 0.95 > cosines[0]
+    result = run_free(far.replace(d=128), device="cpu", record=("cosine",))
+    assert result.cosine[-1] > 0.8
+    wide = run_wide_network(SMALL, device="cpu", record=("cosine",))
+    assert wide.cosine[-1] < 0.5 and wide.moved[-1] > 0
+    figures.dimensions({2: [result], 128: [result]}, {2: [wide], 128: [wide]}, [wide]).png(dpi=40)
+
+
+def test_from_nearly_one_angle_the_weights_part_exponentially_at_first():
+    config = Config(
+        n=12, classes=4, batch=12, tau=0.5, eta=0.2, steps=200, record_every=50, spread=1.0
+    )
+    result = run_from_one_angle(config, device="cpu")
+    grown = result.drift[2:] / result.drift[1:-1]
+    assert result.drift[1] < 100 * TIGHT and (grown > 5).all()
+
+
+def test_with_a_view_for_each_place_the_bound_fails_for_large_batches_alone():
+    base = Config(classes=4, n=4, tau=5.0, eta=0.5, steps=1, replacement=True)
+    small, large = (checks.fresh_drift(base.replace(batch=b)) for b in (64, 10_000))
+    assert small < 0.5 and large > 1.5
+
+
+def test_the_logarithm_of_the_bound():
+    bound = theory.similarity_bound(20, 64, 10, 0.3, 0.8, 0.01)
+    assert checks.log_bound(20, 64, 10, 0.3, 0.8) == pytest.approx(math.log(bound))

@@ -1,0 +1,96 @@
+"""The ledger as it was built: every item of the papers, every claim once, and a filter that needs no network."""
+
+import json
+import re
+
+import pytest
+from pages import HTML, PAGES, built, source  # noqa: F401 (a fixture)
+
+from clbook_book.audit import judging
+
+KEYS = "id paper item source ours says setting bar condition measured evidence verdict margin interval chapter anchor"
+LEDGER = "book/ledger.html"
+
+
+@pytest.fixture(scope="module")
+def ledger():
+    return json.loads((HTML / "ledger.json").read_text())
+
+
+def test_every_item_of_the_papers_is_listed(ledger):
+    listed = {(record["paper"], record["item"]) for record in ledger}
+    papers = {name: judging.paper(name).items for name in judging.NAMES}
+    assert listed == {(name, item["item"]) for name, items in papers.items() for item in items}
+    for record in ledger:
+        assert set(record) == set(KEYS.split()) and record["verdict"] in judging.VERDICTS
+        assert bool(record["condition"]) == (record["verdict"] == "holds when"), record["id"]
+    assert len({record["id"] for record in ledger}) == len(ledger)
+
+
+def test_the_ledger_says_what_the_committed_list_says(ledger):
+    """A verdict that changed is a line of verdicts.txt, for a person to read."""
+    judged = {record["id"]: record["verdict"] for record in ledger}
+    committed = judging.committed()
+    assert {id: judged[id] for id in committed} == committed
+
+
+def test_every_claim_stands_on_one_page():
+    for id in judging.committed():
+        assert len([name for name in PAGES if f'id="claim-{id}"' in source(name)]) == 1, id
+
+
+def test_a_chapter_leads_to_its_claims_in_one_line():
+    for name in judging.NAMES:
+        for claim in judging.paper(name).claims.values():
+            page = source(f"book/{claim.page}.html")
+            if claim.shown and "papers/" not in claim.page:
+                (line,) = re.findall(r'<p class="clbook-evidence">.*?</p>', page, re.DOTALL)
+                assert f'href="papers/{name.lower()}.html#claim-{claim.id}"' in line, claim.id
+                assert "clbook-claims" not in page, claim.page
+
+
+def test_every_claim_leads_to_its_place_in_the_chapter(ledger):
+    judged = judging.committed()
+    for record in ledger:
+        if record["id"] in judged:
+            page = source(f"book/{record['chapter']}.html")
+            assert f'id="{record["anchor"]}"' in page, record["id"]
+
+
+def test_without_a_script_the_ledger_shows_all(tabs, ledger):
+    page = tabs(java_script_enabled=False).page
+    page.goto((HTML / LEDGER).as_uri())
+    items = page.query_selector_all("tr.clbook-item")
+    assert len(items) == len({(record["paper"], record["item"]) for record in ledger})
+    assert all(item.is_visible() for item in items)
+    assert not page.query_selector(".clbook-filter").is_visible()
+
+
+def test_the_filter_leaves_what_was_asked_for(tabs):
+    opened = tabs()
+    page, items = opened.page, "tr.clbook-item:not([hidden])"
+    page.goto((HTML / LEDGER).as_uri())
+    page.select_option("[data-filter=paper]", "SA")
+    page.select_option("[data-filter=verdict]", "fails")
+    found = "all => all.map(e => [e.dataset.paper, e.dataset.verdicts])"
+    shown = page.eval_on_selector_all(items, found)
+    assert shown and {paper for paper, _ in shown} == {"SA"}
+    assert all("fails" in verdicts.split("|") for _, verdicts in shown)
+    lines = page.locator(f"{items} li:not([hidden])")
+    assert set(lines.evaluate_all("all => all.map(e => e.dataset.verdict)")) == {"fails"}
+    assert page.inner_text(".clbook-filter output") == f"{len(shown)} items"
+    headed = {n for n in judging.NAMES if page.get_by_role("heading", name=f"{n}: ").count()}
+    assert headed == {"SA"}
+    assert opened.requests == [] and opened.errors == []
+
+
+def test_the_bar_is_shown_on_focus_and_in_print(tabs):
+    page = tabs().page
+    page.goto((HTML / "book/papers/ls.html").as_uri())
+    verdict, bar = (page.locator(f".clbook-claims .{part}").first for part in ("verdict", "bar"))
+    assert not bar.is_visible()
+    verdict.focus()
+    assert bar.is_visible() and re.match("The bar: .+", bar.inner_text())
+    verdict.evaluate("element => element.blur()")
+    page.emulate_media(media="print")
+    assert bar.is_visible()

@@ -1,0 +1,62 @@
+"""What nbval does not look at: how the notebooks are stored.
+(That they run is the test of nbval, in the same pytest.)
+"""
+
+import json
+import pathlib
+
+import nbformat
+import pytest
+
+ROOT = pathlib.Path(__file__).parents[2]
+NOTEBOOKS = sorted((ROOT / "book").rglob("*.ipynb"))
+
+
+@pytest.fixture(params=NOTEBOOKS, ids=lambda path: path.stem)
+def notebook(request):
+    return nbformat.read(request.param, as_version=4)
+
+
+def code_cells(notebook):
+    return [cell for cell in notebook.cells if cell.cell_type == "code"]
+
+
+def test_every_notebook_is_a_page_of_the_book():
+    pages = (ROOT / "_toc.yml").read_text()
+    names = [path.relative_to(ROOT).with_suffix("").as_posix() for path in NOTEBOOKS]
+    assert names and [name for name in names if f"{name}\n" not in pages] == []
+
+
+def test_checked_cells_store_the_output_they_are_checked_against(notebook):
+    """nbval passes a checked cell that has no stored output, and fails one whose execution count is null."""
+    for cell in code_cells(notebook):
+        if "NBVAL_CHECK_OUTPUT" in cell.source:
+            assert cell.outputs and cell.execution_count is not None, cell.source
+            for output in cell.outputs:
+                assert output.output_type == "stream" or "text/plain" in output.data
+
+
+def test_only_checked_cells_store_outputs(notebook):
+    """Figures and explorers are computed by the build: stored ones would be old, and megabytes in every commit."""
+    for cell in code_cells(notebook):
+        assert not cell.outputs or "NBVAL_CHECK_OUTPUT" in cell.source, cell.source
+    assert "widgets" not in notebook.metadata
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_no_two_cells_of_a_notebook_have_one_name(path):
+    # nbformat would give the second one another name.
+    names = [cell["id"] for cell in json.loads(path.read_text("utf-8"))["cells"]]
+    assert len(set(names)) == len(names)
+
+
+def test_notebook_is_valid_and_light(notebook, request):
+    nbformat.validate(notebook)
+    assert len(nbformat.writes(notebook)) < 200_000
+
+
+def test_no_checked_cell_opts_out_of_running(notebook):
+    for cell in code_cells(notebook):
+        tags = cell.metadata.get("tags", [])
+        assert not {"raises-exception", "nbval-skip", "skip-execution"} & set(tags), cell.source
+        assert "NBVAL_SKIP" not in cell.source and "NBVAL_RAISES_EXCEPTION" not in cell.source
