@@ -325,8 +325,8 @@ def sweep(
     since nothing could stop it.
 
     Args:
-        run: `run(config) -> Result`. Of a `loop.Training`, `run = Flow.run`, runs of one shape are one tensor program.
-            A file that the run reads must be among `Settings.files` of its config.
+        run: `run(config) -> Result`. Of a `loop.Training`, `run = Separability.run`, runs of one shape are one tensor
+            program. A file that the run reads must be among `Settings.files` of its config.
         configs: a list of settings, or of comparisons {name: settings}, such as `Config().compared(PAIR)`. Or one
             Config, the base of a grid, with `axes`.
         progress: `progress(fraction, results_so_far)`; returning False ends the sweep, which then has None for each run

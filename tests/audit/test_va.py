@@ -10,7 +10,7 @@ from clbook.experiments import sphere
 from clbook.experiments.sphere import start
 from clbook.losses import generalized, nt_xent_mean
 from clbook.metrics import neighbour_accuracy
-from clbook_book.audit.va import Config, Flow, dataset, flows, losses, recipes, run
+from clbook_book.audit.va import Config, Variational, dataset, flows, losses, recipes, run
 
 TINY = Config(n=24, steps=6, width=10)
 FIELDS = {field.name for field in dataclasses.fields(sphere.Config)}
@@ -18,7 +18,7 @@ FIELDS = {field.name for field in dataclasses.fields(sphere.Config)}
 
 def first_gradient(config):
     """(loss of the first step, its gradient in the last weights) of a run."""
-    flow = Flow([config]).to("cpu")
+    flow = Variational([config]).to("cpu")
     s = flow.start()
     _, loss = flow.forward(s, flow.draw(), 0)
     return loss, flow.gradients(loss, s.weights)[-1], flow
@@ -41,7 +41,7 @@ def test_with_the_other_paper_s_data_and_loss_a_run_is_the_sphere_chapter_s():
 def test_the_first_loss_is_the_paper_s_of_two_views_of_each_point(change):
     config = TINY.replace(**change)
     loss, _, flow = first_gradient(config)
-    flow = Flow([config]).to("cpu")
+    flow = Variational([config]).to("cpu")
     views = flow.embed_views(flow.start(), flow.draw().noise)
     one, two = torch.nn.functional.normalize(views, dim=-1)[0]
     plain = (

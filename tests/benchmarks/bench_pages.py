@@ -84,7 +84,7 @@ def blocks(page: str) -> list[tuple]:
 
     def pulled(config, *_, sliders=("blend",), networks=None, name="pull"):
         ways = (networks or {"": {}}).values()
-        found.append((name, pull.Flow, [config.replace(**way) for way in ways], sliders, True))
+        found.append((name, pull.Pull, [config.replace(**way) for way in ways], sliders, True))
 
     inpage.train_here, playground.Playground, pull.block = here, play, pulled
     space = {}

@@ -20,7 +20,7 @@ import time
 import torch
 import torch.nn.functional as F
 
-from clbook.experiments.separability import Config, Flow, dataset, start
+from clbook.experiments.separability import Config, Separability, dataset, start
 from clbook.models import MLP
 from clbook.training.loop import compiled, default_device, one_thread
 from clbook.training.streams import stream
@@ -82,7 +82,7 @@ def plain(configs, steps, device):
 
 def ours(configs, steps, device, compile=False):
     """`runs.follow`'s plain steps of one program of all `configs`."""
-    training = Flow(configs).to(device)
+    training = Separability(configs).to(device)
     if compile:
         compiled(training)
     vars(training)["times"] = set()  # nothing is recorded

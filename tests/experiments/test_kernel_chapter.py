@@ -6,7 +6,7 @@ import torch
 
 from clbook import augment, kernels, models, theory
 from clbook.experiments import kernel
-from clbook.experiments.kernel import Config, Flow, dataset, partial_gradient, run
+from clbook.experiments.kernel import Config, TwoFlows, dataset, partial_gradient, run
 from clbook_book.audit.va import closed_forms
 
 SEEDS = range(5)
@@ -21,7 +21,7 @@ def test_the_vanilla_flow_moves_copies_one_by_one_so_that_a_zero_spread_says_som
     config = Config(n=20, lr_over_tau=1.0, flow="vanilla")
     *_, start = dataset(config)
     orbits = torch.stack([start + 1e-3 * k for k in range(1 + kernel.VIEWS)])
-    flow = Flow([config]).to("cpu")
+    flow = TwoFlows([config]).to("cpu")
     s = flow.start().replace(weights=[orbits[None].clone()])
     (moved,) = flow.later(s).weights[0] - orbits
     assert (moved[0] - moved[-1]).abs().max() > 1e-6

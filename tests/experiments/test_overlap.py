@@ -11,7 +11,7 @@ from clbook.experiments.landscape import even_loss
 from clbook.experiments.overlap import (
     MAPS,
     Config,
-    Flow,
+    Overlap,
     curves,
     lookup_loss,
     pairs,
@@ -179,7 +179,7 @@ def runs():
         for seed in SEEDS
     ]
     found = {}
-    for r in Flow.train(configs):
+    for r in Overlap.train(configs):
         found.setdefault((r.config.width, r.config.start, r.config.moves), []).append(r)
     return found
 

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from clbook.experiments.separability import PAIR, Config, Flow, dataset, run, start
+from clbook.experiments.separability import PAIR, Config, Separability, dataset, run, start
 from clbook.experiments.separability.condition import NEEDS, check, measured_growth, step_error
 from clbook.explore import controls
 from clbook.models import mlp
@@ -74,7 +74,9 @@ def test_compiled_runs_are_those_of_plain_pytorch_up_to_rounding(monkeypatch):
     # what the processor says of itself is believed: else small programs are compiled to try it, for ten seconds
     monkeypatch.setattr("torch._inductor.config.cpp.vec_isa_ok", True)
     configs = [Config(eps=0.02, steps=100), Config(eps=1.0, steps=100)]
-    pairs = zip(*(Flow.train(configs, device="cpu", compile=c) for c in (False, True)), strict=True)
+    pairs = zip(
+        *(Separability.train(configs, device="cpu", compile=c) for c in (False, True)), strict=True
+    )
     for plain, compiled in pairs:
         assert plain.separable_at == compiled.separable_at
         # a difference of rounding, 1e-6, grows while the classes are torn apart
@@ -89,10 +91,10 @@ def test_runs_of_one_seed_share_what_their_first_weights_say_of_the_views(shake,
         Config(n=20, steps=300, linger=2, seed=seed, eps=eps, tau=tau, noise=noise)
         for seed, eps, tau, noise in grid
     ]
-    first, start = Flow(configs).shared.starts
+    first, start = Separability(configs).shared.starts
     assert first.tolist() == [0, 1, 8, 9]
     assert start.tolist() == [0, 1] * 4 + [2, 3] * 4
-    together = Flow.train(configs, device="cpu", record=("loss", "gamma"))
+    together = Separability.train(configs, device="cpu", record=("loss", "gamma"))
     lengths = set()
     for config, result in zip(configs, together, strict=True):
         alone = run(config, device="cpu", record=("loss", "gamma"))
@@ -102,7 +104,7 @@ def test_runs_of_one_seed_share_what_their_first_weights_say_of_the_views(shake,
             found, truth = getattr(result, name), getattr(alone, name)
             np.testing.assert_allclose(found, truth, rtol=1e-3, atol=1e-4)
     assert len(lengths) > 1, "some runs end before the others"
-    assert Flow(configs[:1]).shared.starts is None
+    assert Separability(configs[:1]).shared.starts is None
 
 
 def test_linger_ends_the_run_after_separation():
@@ -173,7 +175,7 @@ def test_an_ordinary_start_is_the_network_itself():
     """Without R the views of a point start elsewhere than the point, by what the network makes of the noise."""
     config = Config(start="ordinary", steps=1, n=40)
     result = run(config, record=("gamma", "drift"))
-    flow = Flow([config])
+    flow = Separability([config])
     g = mlp(flow.state.weights, flow.state.x, config.activation)[0]
     np.testing.assert_allclose(result.z[0], g.detach(), atol=1e-6)
     assert result.drift[0] == 0

@@ -125,7 +125,7 @@ def test_sharpness_finds_the_strongest_curvature_with_its_sign():
 
 def test_an_ordinary_start_is_the_network_s_own_output_and_needs_one():
     config = Config(start="ordinary", n=30, steps=5)
-    flow = sphere.Flow([config])
+    flow = sphere.Sphere([config])
     g = flow.output(flow.state.weights, flow.state.x)[0].detach()
     expected = torch.nn.functional.normalize(g, dim=1)
     np.testing.assert_allclose(run(config).z[0], expected, atol=1e-6)

@@ -13,7 +13,7 @@ from stepping import advance
 
 from clbook.experiments.why import (
     Config,
-    Flow,
+    Symbols,
     endless_distance,
     features,
     groups,
@@ -114,7 +114,7 @@ def test_loss_is_that_of_semantic_learners_over_a_batch_of_all_occurrences():
 
 def flow(config):
     """The program of one run, on the CPU."""
-    return Flow([config]).to("cpu")
+    return Symbols([config]).to("cpu")
 
 
 @EVERY_KIND

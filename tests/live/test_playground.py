@@ -48,7 +48,7 @@ def test_loss_and_neighbours_are_those_of_the_points_that_are_there():
 
 @pytest.mark.parametrize("network", [True, False])
 def test_a_shuffle_deals_places_and_nothing_else(network):
-    flow = play.Flow([CONFIG.replace(network=network)])
+    flow = play.MovedPoints([CONFIG.replace(network=network)])
     s = flow.start()
     for t in range(20):
         s = advance(flow, s, t)
@@ -76,7 +76,9 @@ def test_a_number_of_points_that_does_not_fit_is_named():
 @pytest.fixture(scope="module")
 def block(tmp_path_factory):
     runs = [play.run(CONFIG.replace(network=network)) for network in (True, False)]
-    made = Playground(play.Flow, CONFIG, play.ending(*runs), title="Who sorts?", caption="Try.")
+    made = Playground(
+        play.MovedPoints, CONFIG, play.ending(*runs), title="Who sorts?", caption="Try."
+    )
     return alone(made, tmp_path_factory.mktemp("page"))
 
 
@@ -114,7 +116,7 @@ def of_python(page, config):
     """Python's run of `config` on the points that stand in the page, and which of them are there."""
     x, labels, there = points(page)
 
-    class Mine(play.Flow):
+    class Mine(play.MovedPoints):
         def setup(self):
             super().setup()
             self.state.x = torch.tensor(x, dtype=torch.float32)[None]
@@ -126,7 +128,7 @@ def of_python(page, config):
 
 @pytest.mark.parametrize("network", [True, False])
 def test_the_run_on_dragged_points_is_that_of_python(page, network):
-    drawn = play.Flow([CONFIG]).state.x[0].numpy()
+    drawn = play.MovedPoints([CONFIG]).state.x[0].numpy()
     x, _, there = points(page)
     assert x == pytest.approx(drawn, abs=1e-6) and there.sum() == 40
     drag(page, on_screen(page, x[0]), on_screen(page, (-0.4, 0.6)))

@@ -25,14 +25,14 @@ STATUS = "document.querySelector('.clbook-status').textContent"
 
 def of_package(config):
     """K (n, n, d, d) of the run's network, by `kernels.one_hidden`."""
-    flow = pull.Flow([config])
+    flow = pull.Pull([config])
     (inner,) = flow.state.weights[0]
     given = inner, flow.state.x[0], config.activation, config.d, 1 / config.width
     return kernels.one_hidden(*given).numpy()
 
 
 def test_a_pull_moves_all_by_the_kernel():
-    flow = pull.Flow([CONFIG])
+    flow = pull.Pull([CONFIG])
     s = flow.start()
     pulls = torch.zeros_like(s.pull)
     pulls[0, 5] = torch.tensor([0.3, -1.0], dtype=torch.float64)
@@ -56,7 +56,7 @@ def test_the_ends_of_the_blend_are_no_network_and_equal_entries():
 @pytest.fixture(scope="module")
 def block(tmp_path_factory):
     picture = pull.picture(pull.run(CONFIG))
-    made = Pulling(pull.Flow, CONFIG, NETWORKS, SETTINGS, picture, title="Who?", caption="Pull.")
+    made = Pulling(pull.Pull, CONFIG, NETWORKS, SETTINGS, picture, title="Who?", caption="Pull.")
     return alone(made, tmp_path_factory.mktemp("page"))
 
 
@@ -201,8 +201,8 @@ def test_without_a_script_a_picture_stands_there(visit, block):
 
 def test_kernels_are_blended_where_they_are(monkeypatch):
     """On a GPU too: tensors without values stand for its own."""
-    flow = pull.Flow([pull.Config(n=6, width=4)]).to("meta")
+    flow = pull.Pull([pull.Config(n=6, width=4)]).to("meta")
     n, d = flow.state.rest.shape[1:]
     K = torch.ones(1, n, n, d, d, dtype=torch.float64, device="meta")
-    monkeypatch.setattr(pull.Flow, "network_kernel", lambda self, s: K)
+    monkeypatch.setattr(pull.Pull, "network_kernel", lambda self, s: K)
     assert flow.blended(flow.state).device.type == "meta"

@@ -67,7 +67,7 @@ def view(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
     return coloured(moved, draw(len(x), generator))
 
 
-class Flow(Training):
+class Emergence(Training):
     """R runs of gradient descent on LS eq. 12, each with a network of its own.
 
     The embedding is that of `training.anchored`, f(w, x) = R + g(w, x) - g(w0, x). Views come from a bank that is drawn
@@ -147,4 +147,4 @@ class Flow(Training):
         return {"labels": s.labels}
 
 
-run = Flow.run
+run = Emergence.run

@@ -4,8 +4,8 @@ from clbook.experiments.kernel.experiment import (
     FLOWS,
     VIEWS,
     Config,
-    Flow,
     Result,
+    TwoFlows,
     dataset,
     orbits,
     partial_gradient,
@@ -15,7 +15,7 @@ from clbook.experiments.kernel.experiment import (
 __all__ = [
     "Config",
     "FLOWS",
-    "Flow",
+    "TwoFlows",
     "Result",
     "VIEWS",
     "dataset",

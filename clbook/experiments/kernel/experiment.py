@@ -227,7 +227,7 @@ def network(config: Settings, D: int) -> Averaging:
     return net.double()
 
 
-class Flow(Training):
+class TwoFlows(Training):
     """R runs that follow f on the points and their views, z (R, 1 + VIEWS, n, d).
 
     Through a network gradient descent moves its weights (VA eq. 15). In the vanilla flow points and views are
@@ -390,4 +390,4 @@ class Flow(Training):
 
 
 PREDICTED = ("kernel", "mean", "own", "blocks", "gain")
-run = Flow.run
+run = TwoFlows.run

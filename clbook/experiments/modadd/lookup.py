@@ -184,7 +184,7 @@ def start(config: Config, joint: np.ndarray) -> tuple[Tensor, Tensor]:
     return config.std * z, config.std_contexts * c
 
 
-class Flow(Training):
+class LookupTables(Training):
     """R gradient descents with weight decay on the tables Z (R, S, d) and C (R, P, d), in float64.
 
     They are recorded at a geometric series of steps; time is lr times steps.
@@ -244,7 +244,7 @@ class Flow(Training):
         return Result(**head, **columns, joint=self.joints[i])
 
 
-flow = Flow.run
+flow = LookupTables.run
 
 
 @one_thread()

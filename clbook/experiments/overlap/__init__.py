@@ -4,7 +4,7 @@ from clbook.experiments.overlap.experiment import (
     MAPS,
     WIDTHS,
     Config,
-    Flow,
+    Overlap,
     Result,
     curves,
     lookup_loss,
@@ -18,7 +18,7 @@ from clbook.experiments.overlap.experiment import (
 
 __all__ = [
     "Config",
-    "Flow",
+    "Overlap",
     "MAPS",
     "Result",
     "WIDTHS",

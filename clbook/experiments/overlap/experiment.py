@@ -257,7 +257,7 @@ def _loss(similarity, together, views):
     return (views * repulsion).sum(-1) - attraction.sum((-2, -1))
 
 
-class Flow(Training):
+class Overlap(Training):
     """R tables that descend on the population loss, each entry on its sphere and in units of how often it is seen."""
 
     Result = Result
@@ -320,7 +320,7 @@ class Flow(Training):
         return Result(**head, **columns, **inputs)
 
 
-run = Flow.run
+run = Overlap.run
 MAPS = {start: {"start": start} for start in ("sorted", "shuffled", "random")}
 
 

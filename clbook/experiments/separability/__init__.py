@@ -3,11 +3,11 @@
 from clbook.experiments.separability.experiment import (
     PAIR,
     Config,
-    Flow,
     Result,
+    Separability,
     dataset,
     run,
     start,
 )
 
-__all__ = ["PAIR", "Config", "Flow", "Result", "dataset", "run", "start"]
+__all__ = ["PAIR", "Config", "Separability", "Result", "dataset", "run", "start"]

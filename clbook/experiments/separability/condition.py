@@ -10,7 +10,7 @@ from sklearn.isotonic import IsotonicRegression
 from sklearn.metrics import confusion_matrix, roc_auc_score
 
 from clbook import theory
-from clbook.experiments.separability.experiment import VIEWS, Config, Flow, Result
+from clbook.experiments.separability.experiment import VIEWS, Config, Result, Separability
 from clbook.losses import simplified
 
 
@@ -115,7 +115,7 @@ def step_error(config: Config, gradient: str = "partial") -> float:
     z_j with the views held still. With "full" the step also moves through the views, and the error does not vanish.
     """
     config = config.replace(gradient=gradient)
-    flow = Flow([config]).to("cpu", torch.float64)
+    flow = Separability([config]).to("cpu", torch.float64)
     # Not those of float32.
     exact = {name: flow.column(name, torch.float64) for name in ("tau", "lr")}
     s = flow.start().replace(**exact)

@@ -176,7 +176,7 @@ def start(config: Config) -> torch.Tensor:
     return data.ball(config.n, config.d, config.eps, stream(config.seed, START))
 
 
-class Flow(Anchored):
+class Separability(Anchored):
     """R runs of gradient descent on LS eq. 12: of a network's weights (LS eq. 11), or of each point alone (LS eq. 10).
 
     Without a network f stays invariant (LS Theorem 4.2): the views of a point are the point, whatever the augmentation.
@@ -437,5 +437,5 @@ def operator_norm(K: torch.Tensor) -> torch.Tensor:
     return torch.where(finite, norms, math.nan)
 
 
-run = Flow.run
+run = Separability.run
 PAIR = {"network": {"network": True}, "vanilla": {"network": False}}  # LS eq. 11 beside eq. 10

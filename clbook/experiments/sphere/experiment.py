@@ -154,7 +154,7 @@ def start(config: Config) -> torch.Tensor:
     return F.normalize(noise, dim=1)
 
 
-class Flow(Anchored):
+class Sphere(Anchored):
     """R runs of gradient descent on LS eq. 12 of unit vectors: a network's weights, or each point alone (VA eq. 13).
 
     Without a network f stays invariant (LS Theorem 4.2): the views of a point are the point; after a step each point is
@@ -333,7 +333,7 @@ def along_sphere(vectors: torch.Tensor, z: torch.Tensor) -> torch.Tensor:
     return vectors - (vectors * z).sum(-1, keepdim=True) * z
 
 
-run = Flow.run
+run = Sphere.run
 # VA Fig. 5 and 6, rows 2 and 3: through the network, and each point by the partial gradient (VA eq. 13).
 PAIR = {"network": {"network": True}, "vanilla": {"network": False, "gradient": "partial"}}
 
@@ -379,7 +379,7 @@ def sharpness(
     return float(curvature)
 
 
-def sharpness_at_start(config: Config, training: type[Flow] = Flow) -> float:
+def sharpness_at_start(config: Config, training: type[Sphere] = Sphere) -> float:
     """Returns `sharpness` of the mean loss over the network's weights w at w0."""
     config = config.replace(network=True)
     draws = torch.Generator().manual_seed(config.seed)

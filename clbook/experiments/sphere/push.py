@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from clbook.experiments.sphere.experiment import Config, Flow, coherence
+from clbook.experiments.sphere.experiment import Config, Sphere, coherence
 from clbook.training.loop import one_thread
 
 
@@ -14,7 +14,7 @@ def first_push(config: Config) -> np.ndarray:
     The step on the sphere is its tangential part, which differs from place to place even where the push does not.
     """
     with one_thread():
-        flow = Flow([config.replace(network=True)]).to("cpu")
+        flow = Sphere([config.replace(network=True)]).to("cpu")
         s = flow.start()
         drawn = flow.draw()
         before = flow.embed_points(s)
@@ -26,5 +26,5 @@ def first_push(config: Config) -> np.ndarray:
 
 def push_coherence(config: Config) -> tuple[float, float]:
     """Returns `coherence` of the first push within the clusters, and of all points together."""
-    push, labels = first_push(config), Flow([config]).labels
+    push, labels = first_push(config), Sphere([config]).labels
     return coherence(push, labels), coherence(push, 0 * labels)

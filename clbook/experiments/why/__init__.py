@@ -2,8 +2,8 @@
 
 from clbook.experiments.why.experiment import (
     Config,
-    Flow,
     Result,
+    Symbols,
     endless_distance,
     features,
     groups,
@@ -16,7 +16,7 @@ from clbook.experiments.why.experiment import (
 
 __all__ = [
     "Config",
-    "Flow",
+    "Symbols",
     "Result",
     "endless_distance",
     "features",

@@ -257,7 +257,7 @@ def endless_distance(config: Config) -> float:
     return math.sqrt(2 * math.sqrt(kappa) * math.log(odds))
 
 
-class Flow(Training):
+class Symbols(Training):
     """R gradient descents with decay on the symbols' weights and the contexts' table, in float64."""
 
     Result = Result
@@ -331,4 +331,4 @@ class Flow(Training):
         )
 
 
-run = Flow.run
+run = Symbols.run

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 
-from clbook.experiments.sphere.experiment import NEIGHBOURS, Flow
+from clbook.experiments.sphere.experiment import NEIGHBOURS, Sphere
 from clbook.metrics import neighbour_accuracy, separable
 from clbook.training.optim import sgd
 from clbook.training.settings import Outcome, quantity
@@ -36,7 +36,7 @@ class Result(Outcome):
     )
 
 
-class Batches(Flow):
+class Batches(Sphere):
     """R runs of `sphere` whose steps see `BATCH` of the points, drawn without repetition."""
 
     Result = Result

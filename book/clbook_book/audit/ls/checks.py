@@ -6,7 +6,7 @@ import numpy as np
 import torch
 
 from clbook import kernels
-from clbook.experiments.separability.experiment import Config, Flow, Result
+from clbook.experiments.separability.experiment import Config, Result, Separability
 from clbook.losses import simplified
 from clbook.metrics import intervals
 
@@ -26,7 +26,7 @@ def block_error(config: Config) -> tuple[float, float]:
 
     The cross terms <mu_q, xi_j> of K = <mu + xi, mu + xi> are first order in xi, so the entries differ by O(sigma).
     """
-    flow = Flow([config])
+    flow = Separability([config])
     labels = flow.shared.labels
     K = flow.tangent_kernel(flow.state, flow.state.weights)[0]  # (n, n, d, d)
     kernel = K.diagonal(dim1=2, dim2=3).mean(-1)

@@ -9,7 +9,7 @@ import torch
 
 from clbook import kernels
 from clbook.experiments import sphere
-from clbook.experiments.sphere.experiment import Flow
+from clbook.experiments.sphere.experiment import Sphere
 from clbook.training.settings import quantity
 
 
@@ -22,7 +22,7 @@ class Result(sphere.Result):
     )
 
 
-class Drifting(Flow):
+class Drifting(Sphere):
     """R runs of `sphere` through a network that record the kernel's drift."""
 
     Result = Result

@@ -18,7 +18,7 @@ from scipy.linalg import expm
 from scipy.optimize import linprog
 
 from clbook import data, kernels, theory
-from clbook.experiments.separability import Config, Flow
+from clbook.experiments.separability import Config, Separability
 from clbook.experiments.separability.experiment import DATA, START, WEIGHTS
 from clbook.losses import simplified
 from clbook.models import MLP
@@ -51,7 +51,7 @@ class Result(Outcome):
     )
 
 
-class Watched(Flow):
+class Watched(Separability):
     """R runs of `separability` with two clusters and d = 1, of which only the embeddings are kept."""
 
     Result = Result
@@ -78,7 +78,7 @@ class Watched(Flow):
 run = Watched.run
 
 
-def kernel_at_start(flow: Flow, s: State) -> torch.Tensor:
+def kernel_at_start(flow: Separability, s: State) -> torch.Tensor:
     """K(0) (R, n, n) of the runs of `flow`, which have d = 1; float64 where their weights are."""
     return flow.tangent_kernel(s, s.first_weights)[..., 0, 0]
 
@@ -123,7 +123,7 @@ def certified_at(result: Result) -> int | None:
 
 def double(config: Config) -> tuple[torch.Tensor, torch.Tensor]:
     """K(0) (n, n) and labels (n,) of a run, in float64."""
-    flow = Flow([config]).to("cpu", torch.float64)
+    flow = Separability([config]).to("cpu", torch.float64)
     return kernel_at_start(flow, flow.state)[0], flow.shared.labels
 
 

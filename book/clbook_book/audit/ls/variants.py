@@ -10,7 +10,7 @@ import dataclasses
 import torch
 
 from clbook.experiments import separability
-from clbook.experiments.separability.experiment import VIEWS, Flow
+from clbook.experiments.separability.experiment import VIEWS, Separability
 from clbook.losses import generalized, softplus
 from clbook.training.settings import setting
 from clbook.training.streams import stream
@@ -48,7 +48,7 @@ class Config(separability.Config):
             raise self.error("features", "none with hidden layers or images")
 
 
-class Variant(Flow):
+class Variant(Separability):
     """R runs of `separability` whose weights may see fixed features, and whose loss may augment both samples."""
 
     def setup(self):

@@ -114,8 +114,8 @@ def dataset(config: Config) -> tuple[torch.Tensor, torch.Tensor]:
     return clean + scale * noise, labels
 
 
-class Flow(sphere.Flow):
-    """The sphere chapter's `Flow` with VA's data, losses and network."""
+class Variational(sphere.Sphere):
+    """The sphere chapter's `Sphere` with VA's data, losses and network."""
 
     Result = Result
     views = 2
@@ -186,4 +186,4 @@ class Flow(sphere.Flow):
         return last[away[:, last].argmin(-1)].float().mean(1)
 
 
-run = Flow.run
+run = Variational.run

@@ -15,7 +15,7 @@ from clbook.losses import generalized, simplified
 from clbook.models import CNN, Averaging
 from clbook.training.loop import one_thread
 from clbook.training.streams import stream
-from clbook_book.audit.va.experiment import Config, Flow, dataset
+from clbook_book.audit.va.experiment import Config, Variational, dataset
 
 TAU = 0.1
 RATES = (0.1, 0.01, 0.001)  # learning rates, from the largest on
@@ -118,7 +118,7 @@ def setting_errors(seed: int) -> tuple[float, float]:
     clean, places = [], []
     for change in ({"d": 2}, {"d": 3}, {"centres": "axes", "classes": 3, "d": 3}):
         config = Config(n=60, seed=seed, **change)
-        flow = Flow([config], record=("loss",)).to("cpu")
+        flow = Variational([config], record=("loss",)).to("cpu")
         s = flow.start()
         noise = flow.recorded_draws["noise"].next()
         points = flow.embed_points(s)

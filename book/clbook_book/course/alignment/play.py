@@ -76,7 +76,7 @@ def _size(a, b):
     return whole.sqrt()
 
 
-class Flow(Training):
+class Pushes(Training):
     """R pairs of circles, state.weights[0] (R, 2, n, 2): the points that all push, and those that classmates spare."""
 
     Result = Result
@@ -130,7 +130,7 @@ class Flow(Training):
         return Result(**head, **columns, labels=labels)
 
 
-run = Flow.run
+run = Pushes.run
 
 
 def _pushed(ax, result, pushing):

@@ -110,7 +110,7 @@ def dataset(config: Config) -> tuple[torch.Tensor, torch.Tensor]:
     return x, labels
 
 
-class Flow(Training):
+class Pull(Training):
     """R networks at their start. A pull u_j of point j moves point i by K_ij u_j.
 
     state.rest (R, n, d) is where the points stand, state.pull (R, n, d) how each is pulled.
@@ -194,7 +194,7 @@ def moved(K: torch.Tensor, pulls: torch.Tensor) -> torch.Tensor:
     return (matrix @ vector).reshape(R, n, d)
 
 
-run = Flow.run
+run = Pull.run
 
 
 def picture(result: Result) -> Picture:
@@ -237,4 +237,4 @@ def block(config, title, caption, *, sliders=("blend",), networks=None, name="pu
     """
     chosen = {slider: SLIDERS[slider] for slider in sliders}
     still = picture(run(config))
-    return Pulling(Flow, config, networks or {"": {}}, chosen, still, title, caption, name)
+    return Pulling(Pull, config, networks or {"": {}}, chosen, still, title, caption, name)

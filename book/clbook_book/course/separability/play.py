@@ -1,7 +1,7 @@
 """The toy of the front page: the chapter's training on points that a reader moves, adds and takes away.
 
-The step is that of `Flow`. The points, which of them are there, and who stands where are parts of the state, so that a
-page can change them while it trains.
+The step is that of `Separability`. The points, which of them are there, and who stands where are parts of the state, so
+that a page can change them while it trains.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ def dealt(values: torch.Tensor, order: torch.Tensor) -> torch.Tensor:
     return values.gather(1, index)
 
 
-class Flow(experiment.Flow):
+class MovedPoints(experiment.Separability):
     """The chapter's training, on the points of a state that a page may change.
 
     state.x (R, n, 2), state.label (R, n) and state.there (R, n) are the points. state.order (R, n) says whose place
@@ -198,7 +198,7 @@ class Flow(experiment.Flow):
         )
 
 
-run = Flow.run
+run = MovedPoints.run
 
 
 def ending(together: Result, alone: Result) -> Picture:
