@@ -16,7 +16,6 @@ from collections.abc import Sequence
 import numpy as np
 import torch
 from torch import Tensor
-from torch.autograd import forward_ad
 
 WIDE = (torch.float32, torch.float64)
 FLOATS = (*WIDE, torch.float16, torch.bfloat16)
@@ -187,13 +186,6 @@ def reals(name: str, values) -> np.ndarray:
 # What the losses ask of their points z (..., n, d), and of what goes with them.
 
 
-def traced() -> bool:
-    """Whether torch.compile traces this call, or forward mode or a transform of torch.func, such as vmap, runs it."""
-    if torch.compiler.is_compiling():
-        return True
-    return torch._C._are_functorch_transforms_active() or forward_ad._current_level >= 0
-
-
 def require(fine: bool, name: str, value, allowed: str) -> None:
     """ValueError that names the argument, unless it is fine."""
     if not fine:
@@ -316,8 +308,8 @@ def check_values(loss: Tensor, cosine: bool = False, **given: Tensor | float | N
         cosine: whether the directions of points count, so that no row may be 0.
         given: the arguments by name, as the loss has used them.
     """
-    if traced():
-        return loss
+    if torch.compiler.is_compiling() or torch._C._are_functorch_transforms_active():
+        return loss  # there are no values to be read
     if os.environ.get("CLBOOK_CHECK", "0") in ("", "0"):
         return loss
     tensors = {name: x for name, x in given.items() if isinstance(x, Tensor)}

@@ -26,10 +26,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from clbook import _arguments, _fast
-from clbook._fast import matmul
-
-FEW = 4  # coordinates up to which squared distances are cheaper one by one than by torch.cdist
+from clbook import _arguments
 
 
 def log_odds(
@@ -56,14 +53,8 @@ def log_odds(
         (..., 2n), or (..., n) if not both.
     """
     n = z1.shape[-2]
-    views = torch.cat([z1, z2], -2)
     anchors = 2 * n if both else n
-    if not _arguments.traced():
-        # What stands below, as one operation. Views of the length 1 / sqrt(tau) have products cosine / tau.
-        hidden = None if same is None else same.tile(anchors // n, 2)
-        return _fast.CosineLogOdds.apply(views, tau**0.5, anchors, hidden)
-
-    z = unit(views)  # (..., 2n, d)
+    z = unit(torch.cat([z1, z2], -2))  # (..., 2n, d)
     logits = matmul(z[..., :anchors, :] / tau, z.mT)  # (..., anchors, 2n) cosine / tau
     first, second = logits.diagonal(n, -2, -1), logits.diagonal(-n, -2, -1)
     positive = torch.cat([first, second], -1)  # the second is empty if z1 alone has the anchors
@@ -453,18 +444,14 @@ def symbol_context(
             equal, and values or products that are not finite.
     """
     symbols, contexts = _arguments.points(symbols=symbols, contexts=contexts)
-    same = None
+    logits = matmul(symbols, contexts.mT)  # (..., n, n)
+    positive = logits.diagonal(dim1=-2, dim2=-1)
+    same = own_point(symbols)
     if ids is not None:
         ids = _arguments.labels("ids", ids, symbols)
         same = alike(ids)  # (..., n, n)
-    if not _arguments.traced():
-        odds = _fast.LogOdds.apply(symbols, contexts, same)
-    else:
-        logits = matmul(symbols, contexts.mT)  # (..., n, n)
-        positive = logits.diagonal(dim1=-2, dim2=-1)
-        same = own_point(symbols) if same is None else same
-        negatives = logits.masked_fill(same, -math.inf).logsumexp(-1)
-        odds = negatives - positive
+    negatives = logits.masked_fill(same, -math.inf).logsumexp(-1)
+    odds = negatives - positive
     loss = softplus(odds).mean(-1)
     return _arguments.check_values(loss, symbols=symbols, contexts=contexts, ids=ids)
 
@@ -548,6 +535,15 @@ def unit(z: Tensor) -> Tensor:
     return z / torch.linalg.vector_norm(z, dim=-1, keepdim=True)
 
 
+def matmul(a: Tensor, b: Tensor) -> Tensor:
+    """a @ b in the type of a and b: autocast would round them to 16 bits."""
+    device = a.device.type
+    if device == "meta" or not torch.is_autocast_enabled(device):
+        return a @ b
+    with torch.autocast(device, enabled=False):
+        return a @ b
+
+
 def alike(labels: Tensor) -> Tensor:
     """(..., n, n) booleans, True where two points have the same label."""
     return labels[..., :, None] == labels[..., None, :]
@@ -568,14 +564,8 @@ def distances(a: Tensor, b: Tensor, p: float) -> Tensor:
 
 def squared_distances(a: Tensor, b: Tensor) -> Tensor:
     """(..., n, m) |a_i - b_j|^2 from differences: the expanded square rounds those of near points."""
-    if a.shape[-1] > FEW and not _arguments.traced():
-        return _fast.SquaredDistances.apply(a, b)
-    if a.shape[-1] == 1:
-        return (a - b.mT).square()
-    squares = []
-    for k in range(a.shape[-1]):
-        differences = a[..., :, None, k] - b[..., None, :, k]
-        squares.append(differences.square())
+    # Coordinate by coordinate, which holds no (..., n, m, d).
+    squares = [(a[..., :, None, k] - b[..., None, :, k]).square() for k in range(a.shape[-1])]
     return sum(squares[1:], squares[0])
 
 
