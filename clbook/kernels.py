@@ -59,6 +59,13 @@ def empirical(
         ValueError: x is nothing that the model takes; model is no module, its output is not (n, d), nothing in it is
             trainable, it mixes samples or is random (batch normalisation or dropout in training mode); all this
             inside inference_mode.
+
+    Examples:
+        >>> K = empirical(nn.Linear(2, 3), torch.eye(2))  # (x_i'x_j + 1) 1_{k=l}: no weights in it
+        >>> K.shape
+        torch.Size([2, 2, 3, 3])
+        >>> K[..., 0, 0].tolist(), K[..., 0, 1].tolist()
+        ([[2.0, 1.0], [1.0, 2.0]], [[0.0, 0.0], [0.0, 0.0]])
     """
     return layerwise(model, x, progress=progress)
 
@@ -81,6 +88,10 @@ def empirical_trace(
 
     Raises:
         ValueError: as for `empirical`.
+
+    Examples:
+        >>> empirical_trace(nn.Linear(2, 3), torch.eye(2)).tolist()  # 3 (x_i'x_j + 1)
+        [[6.0, 3.0], [3.0, 6.0]]
     """
     K = layerwise(model, x, trace=True, progress=progress)
     return K[..., 0, 0]
@@ -90,6 +101,14 @@ def autograd(model: nn.Module, x: torch.Tensor) -> torch.Tensor:
     """The kernel from its definition: every per-sample Jacobian at once, then their products. Slow.
 
     Arguments, result and errors are those of `empirical`.
+
+    Examples:
+        >>> x = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
+        >>> autograd(nn.Linear(2, 1, bias=False), x)[..., 0, 0].tolist()  # x_i'x_j
+        [[5.0, 11.0], [11.0, 25.0]]
+        >>> model = nn.Sequential(nn.Linear(2, 5), nn.Tanh(), nn.Linear(5, 3))
+        >>> torch.allclose(autograd(model, x), empirical(model, x), rtol=1e-3, atol=1e-4)
+        True
     """
     check(model, x)
     outputs(model, x)
@@ -120,6 +139,13 @@ def mlp(
 
     Raises:
         ValueError: shapes that do not fit each other, another activation.
+
+    Examples:
+        >>> from clbook.models import MLP, stacked
+        >>> x, network = torch.eye(2), MLP((2, 5, 3), "tanh")
+        >>> K = mlp(stacked([network, network]), x, "tanh")
+        >>> K.shape, torch.allclose(K[0], empirical(network, x), rtol=1e-3, atol=1e-4)
+        (torch.Size([2, 2, 2, 3, 3]), True)
     """
     choice("activation", activation, ACTIVATIONS)
     if dense("x", x, 2).numel() == 0:
@@ -191,6 +217,12 @@ def one_hidden(
 
     Raises:
         ValueError: other shapes or types, another activation, a d that does not divide B's rows.
+
+    Examples:
+        >>> B = torch.tensor([[1.0, 0.0]])  # one unit
+        >>> x = torch.tensor([[1.0, 0.0], [2.0, 1.0], [0.0, 1.0]])  # it is off at the last point
+        >>> one_hidden(B, x, "relu", d=1, scale=1.0)[..., 0, 0].tolist()  # x_i'x_j where it is on
+        [[1.0, 2.0, 0.0], [2.0, 5.0, 0.0], [0.0, 0.0, 0.0]]
     """
     table("B", B)
     table("x", x)
@@ -225,6 +257,11 @@ def infinite_width(x: torch.Tensor, scale: float = 1.0) -> torch.Tensor:
 
     Raises:
         ValueError: another shape or type, a scale that is no number.
+
+    Examples:
+        >>> infinite_width(torch.tensor([[1.0, 0.0], [1.0, 1.0]]))  # half of 1, 3/8 of 1, half of 2
+        tensor([[0.5000, 0.3750],
+                [0.3750, 1.0000]])
     """
     table("x", x)
     scale = number("scale", scale)
@@ -256,6 +293,14 @@ def alignment(K: torch.Tensor, labels: Labels) -> float | torch.Tensor:
 
     Raises:
         ValueError: other shapes; a single kernel that is constant or not finite.
+
+    Examples:
+        >>> from clbook.losses import alike
+        >>> labels = torch.tensor([0, 0, 1, 1])
+        >>> round(alignment(alike(labels).double(), labels), 3)  # the ideal blocks
+        1.0
+        >>> round(alignment(torch.eye(4), labels), 3)  # each point moves alone: 1 / sqrt(3)
+        0.577
     """
     traced, Y = _traced(K, labels)
     centred = _centred(traced)
@@ -289,6 +334,14 @@ def gradient_structure(
 
     Raises:
         ValueError: other shapes; a single kernel that is not finite.
+
+    Examples:
+        >>> from clbook.losses import alike
+        >>> labels = torch.tensor([0, 0, 1, 1])
+        >>> gradient_structure(alike(labels).double(), labels)  # classmates have one gradient
+        (2.0, 0.0)
+        >>> gradient_structure(torch.eye(4), labels)  # every gradient is orthogonal to every other
+        (1.0, 0.5)
     """
     theta, sigma2 = _structure(K, labels)
     return _plain(theta), _plain(sigma2)
@@ -298,6 +351,12 @@ def fisher(K: torch.Tensor, labels: Labels) -> float | torch.Tensor:
     """The Fisher ratio Theta / sigma^2 of `gradient_structure`: infinite for ideal blocks, 0 where Theta is 0.
 
     Arguments, result and errors are those of `gradient_structure`.
+
+    Examples:
+        >>> from clbook.losses import alike
+        >>> labels = torch.tensor([0, 0, 1, 1])
+        >>> fisher(alike(labels).double(), labels), fisher(torch.eye(4), labels)
+        (inf, 2.0)
     """
     theta, sigma2 = _structure(K, labels)
     ratio = theta / sigma2
@@ -335,6 +394,12 @@ def top_eigenvector(K: torch.Tensor, labels: Labels) -> tuple[np.ndarray, float]
 
     Raises:
         ValueError: other shapes, a kernel that is not finite.
+
+    Examples:
+        >>> a, b = torch.tensor([1.0, 1, -1, -1]), torch.tensor([1.0, -1, 1, -1])
+        >>> labels = torch.tensor([0, 0, 1, 1])  # the pattern a tells the classes apart, b does not
+        >>> [round(top_eigenvector(torch.outer(v, v), labels)[1], 3) for v in (a, b)]
+        [1.0, 0.0]
     """
     traced, Y = _traced(K, labels)
     if traced.dim() != 2:

@@ -51,6 +51,11 @@ def log_odds(
 
     Returns:
         (..., 2n), or (..., n) if not both.
+
+    Examples:
+        >>> z = torch.ones(4, 2)  # all views at one place: six negatives for a positive
+        >>> log_odds(z, z, tau=0.5, both=False).exp().round()
+        tensor([6., 6., 6., 6.])
     """
     n = z1.shape[-2]
     anchors = 2 * n if both else n
@@ -69,6 +74,13 @@ def softplus(t: Tensor) -> Tensor:
 
     To full relative accuracy in both tails, so that a small loss survives rounding: beyond 40 it is
     t, beside which e^-40 is lost.
+
+    Examples:
+        >>> round(float(softplus(torch.tensor(0.0))), 3)  # equal weights: log 2
+        0.693
+        >>> t = torch.tensor(-80.0)
+        >>> float((1 + t.exp()).log()), float(softplus(t)) > 0  # log(1 + e^t) as written is 0
+        (0.0, True)
     """
     return F.softplus(t, threshold=40)
 
@@ -96,6 +108,14 @@ def nt_xent(
     Raises:
         ValueError: shapes or types that differ, one point only, tau <= 0. With CLBOOK_CHECK=1 also
             a zero row, and values that are not finite.
+
+    Examples:
+        >>> z = torch.eye(4)  # four directions; both views of a point lie on its own
+        >>> round(float(nt_xent(z, z, tau=0.5)), 3)  # log(1 + 6 / e^2)
+        0.594
+        >>> same = torch.ones(4, 2)
+        >>> round(float(nt_xent(same, same, tau=0.5)), 3)  # collapsed: log(2n - 1) = log 7
+        1.946
     """
     z1, z2 = _arguments.points(z1=z1, z2=z2)
     tau = _arguments.temperature(tau, z1)
@@ -127,6 +147,14 @@ def cl(
 
     Raises:
         ValueError: as `nt_xent`.
+
+    Examples:
+        >>> z1, z2 = torch.tensor([[1.0, 0], [0, 1]]), torch.tensor([[1.0, 1], [0, 1]])
+        >>> round(float(cl(z1, z2, tau=0.5)), 2), round(float(cl(z2, z1, tau=0.5)), 2)
+        (0.46, 0.81)
+        >>> mean = (cl(z1, z2, tau=0.5) + cl(z2, z1, tau=0.5)) / 2
+        >>> bool(torch.isclose(mean, nt_xent(z1, z2, tau=0.5)))
+        True
     """
     z1, z2 = _arguments.points(z1=z1, z2=z2)
     tau = _arguments.temperature(tau, z1)
@@ -157,6 +185,14 @@ def dcl(
 
     Raises:
         ValueError: as `nt_xent`.
+
+    Examples:
+        >>> same = torch.ones(4, 2)
+        >>> round(float(dcl(same, same, tau=0.5)), 3)  # collapsed: log(2n - 2) = log 6
+        1.792
+        >>> z = torch.eye(4)
+        >>> round(float(dcl(z, z, tau=0.5)), 3)  # log 6 - 1 / tau: it may be negative
+        -0.208
     """
     z1, z2 = _arguments.points(z1=z1, z2=z2)
     tau = _arguments.temperature(tau, z1)
@@ -193,6 +229,14 @@ def nscl(
     Raises:
         ValueError: as `nt_xent`, and for labels of another length or that are no numbers. With
             CLBOOK_CHECK=1 also for labels that are all equal or not finite.
+
+    Examples:
+        >>> z = torch.eye(2)[[0, 0, 1, 1]]  # each class at one place, at right angles to the other
+        >>> round(float(nscl(z, z, torch.tensor([0, 0, 1, 1]), tau=0.5)), 3)  # log 4 - 1 / tau
+        -0.614
+        >>> each = torch.tensor([0, 1, 2, 3])  # a class for each point
+        >>> bool(torch.isclose(nscl(z, z, each, tau=0.5), dcl(z, z, tau=0.5)))
+        True
     """
     z1, z2 = _arguments.points(z1=z1, z2=z2)
     tau = _arguments.temperature(tau, z1)
@@ -228,6 +272,14 @@ def supcon(
 
     Raises:
         ValueError: as `nscl`.
+
+    Examples:
+        >>> z = torch.tensor([[1.0], [1], [-1], [-1]])  # two classes, opposite each other
+        >>> round(float(supcon(z, z, torch.tensor([0, 0, 1, 1]), tau=0.5)), 2)  # log(3 + 4 / e^4)
+        1.12
+        >>> each = torch.tensor([0, 1, 2, 3])  # a class for each point
+        >>> bool(torch.isclose(supcon(z, z, each, tau=0.5), nt_xent(z, z, tau=0.5)))
+        True
     """
     z1, z2 = _arguments.points(z1=z1, z2=z2)
     tau = _arguments.temperature(tau, z1)
@@ -272,6 +324,13 @@ def nt_xent_mean(
 
     Raises:
         ValueError: as `nt_xent`.
+
+    Examples:
+        >>> few, many = torch.ones(4, 2), torch.ones(1000, 2)  # collapsed: log(3 - 2 / n)
+        >>> [round(float(nt_xent_mean(same, same, tau=0.5)), 2) for same in (few, many)]
+        [0.92, 1.1]
+        >>> [round(float(cl(same, same, tau=0.5)), 2) for same in (few, many)]  # it grows
+        [1.95, 7.6]
     """
     z1, z2 = _arguments.points(z1=z1, z2=z2)
     tau = _arguments.temperature(tau, z1)
@@ -307,6 +366,13 @@ def generalized(
     Raises:
         ValueError: shapes or types that differ, one point only, log_eta or psi no function. With
             CLBOOK_CHECK=1 also values, or squares of distances, that are not finite.
+
+    Examples:
+        >>> same, far = torch.ones(4, 2), torch.diag(torch.full((4,), 100.0))
+        >>> round(float(generalized(same, same, lambda t: -t / 0.5)), 3)  # collapsed: log 2
+        0.693
+        >>> round(float(generalized(far, far, lambda t: -t / 0.5)), 3)  # far apart: log(1 + 1 / n)
+        0.223
     """
     z1, z2 = _arguments.points(z1=z1, z2=z2)
     _arguments.require(callable(log_eta), "log_eta", log_eta, "a function of a tensor")
@@ -343,6 +409,13 @@ def simplified(
     Raises:
         ValueError: wrong shapes or types, one point only, tau <= 0. With CLBOOK_CHECK=1 also
             values, or squares of distances, that are not finite.
+
+    Examples:
+        >>> same, far = torch.ones(4, 2), torch.diag(torch.full((4,), 100.0))
+        >>> round(float(simplified(same, same[None], tau=0.1).exp()), 3)  # collapsed: the loss is 0
+        1.0
+        >>> round(float(simplified(far, far[None], tau=0.1).exp()), 3)  # far apart: it is -log n
+        0.25
     """
     (z,) = _arguments.points(z=z)
     views = _arguments.views(views, z)
@@ -389,6 +462,14 @@ def infonce(
     Raises:
         ValueError: wrong shapes or types, one point only, tau <= 0, p < 1. With CLBOOK_CHECK=1 also
             values, or powers of distances, that are not finite.
+
+    Examples:
+        >>> a, negative = torch.zeros(1, 2), torch.tensor([[1.0, 0.0]])
+        >>> round(float(infonce(a, a, negative)), 3)  # log(1 + 1 / e)
+        0.313
+        >>> sharp = torch.tensor([1.0, 0.01])  # where the negative does not differ: nothing changes
+        >>> round(float(infonce(a, a, negative, tau=sharp)), 3)
+        0.313
     """
     fine = isinstance(p, numbers.Real) and 1 <= p < math.inf
     _arguments.require(fine, "p", p, "a finite number >= 1")
@@ -442,6 +523,14 @@ def symbol_context(
     Raises:
         ValueError: wrong shapes or types, one pair only. With CLBOOK_CHECK=1 also ids that are all
             equal, and values or products that are not finite.
+
+    Examples:
+        >>> z = torch.zeros(4, 2)  # nothing learned: log n
+        >>> round(float(symbol_context(z, z).exp()), 3)
+        4.0
+        >>> ids = torch.tensor([0, 0, 1, 1])  # the other occurrence is no negative: log 3
+        >>> round(float(symbol_context(z, z, ids).exp()), 3)
+        3.0
     """
     symbols, contexts = _arguments.points(symbols=symbols, contexts=contexts)
     logits = matmul(symbols, contexts.mT)  # (..., n, n)
@@ -480,6 +569,14 @@ def vicreg(
     Raises:
         ValueError: shapes or types that differ, one point only, weights that are not three numbers
             >= 0. With CLBOOK_CHECK=1 also values, or squares, that are not finite.
+
+    Examples:
+        >>> square = torch.tensor([[1.0, 1], [1, -1], [-1, 1], [-1, -1]])  # spread, uncorrelated
+        >>> float(vicreg(square, square))
+        0.0
+        >>> same = torch.zeros(4, 2)  # collapsed: 25 for the variance of each view, less a little
+        >>> round(float(vicreg(same, same)), 2)
+        49.5
     """
     z1, z2 = _arguments.points(z1=z1, z2=z2)
     _arguments.weights(weights)
@@ -520,6 +617,11 @@ def byol(
     Raises:
         ValueError: shapes or types that differ. With CLBOOK_CHECK=1 also a zero row, and values
             that are not finite.
+
+    Examples:
+        >>> p = torch.eye(2)
+        >>> [float(byol(p, target)) for target in (p, p.flip(0), -p)]  # equal, orthogonal, opposite
+        [0.0, 2.0, 4.0]
     """
     prediction, target = _arguments.points(1, prediction=prediction, target=target)
     difference = unit(prediction) - unit(target)
@@ -528,7 +630,14 @@ def byol(
 
 
 def unit(z: Tensor) -> Tensor:
-    """The rows of z, each divided by its norm: NaN for a zero row."""
+    """The rows of z, each divided by its norm: NaN for a zero row.
+
+    Examples:
+        >>> unit(torch.tensor([3.0, 4.0]))
+        tensor([0.6000, 0.8000])
+        >>> unit(torch.zeros(2))
+        tensor([nan, nan])
+    """
     # By the largest entry first, so that no square overflows. No direction depends on this scale.
     largest = torch.linalg.vector_norm(z.detach(), math.inf, -1, keepdim=True)
     z = z / largest
@@ -536,7 +645,14 @@ def unit(z: Tensor) -> Tensor:
 
 
 def matmul(a: Tensor, b: Tensor) -> Tensor:
-    """a @ b in the type of a and b: autocast would round them to 16 bits."""
+    """a @ b in the type of a and b: autocast would round them to 16 bits.
+
+    Examples:
+        >>> a = torch.eye(2)
+        >>> with torch.autocast("cpu", torch.bfloat16):
+        ...     (a @ a).dtype, matmul(a, a).dtype
+        (torch.bfloat16, torch.float32)
+    """
     device = a.device.type
     if device == "meta" or not torch.is_autocast_enabled(device):
         return a @ b
@@ -545,17 +661,33 @@ def matmul(a: Tensor, b: Tensor) -> Tensor:
 
 
 def alike(labels: Tensor) -> Tensor:
-    """(..., n, n) booleans, True where two points have the same label."""
+    """(..., n, n) booleans, True where two points have the same label.
+
+    Examples:
+        >>> alike(torch.tensor([0, 0, 1])).tolist()
+        [[True, True, False], [True, True, False], [False, False, True]]
+    """
     return labels[..., :, None] == labels[..., None, :]
 
 
 def own_point(z: Tensor) -> Tensor:
-    """(n, n) booleans, True where a point meets itself, for n points z (..., n, d)."""
+    """(n, n) booleans, True where a point meets itself, for n points z (..., n, d).
+
+    Examples:
+        >>> own_point(torch.zeros(2, 5)).tolist()  # two points
+        [[True, False], [False, True]]
+    """
     return torch.eye(z.shape[-2], dtype=torch.bool, device=z.device)
 
 
 def distances(a: Tensor, b: Tensor, p: float) -> Tensor:
-    """(..., n, m) sum_k |a_ik - b_jk|^p."""
+    """(..., n, m) sum_k |a_ik - b_jk|^p.
+
+    Examples:
+        >>> a, b = torch.tensor([[0.0, 0.0]]), torch.tensor([[3.0, 4.0]])
+        >>> float(distances(a, b, p=1)), float(distances(a, b, p=2))
+        (7.0, 25.0)
+    """
     if p == 2:
         return squared_distances(a, b)
     differences = a[..., :, None, :] - b[..., None, :, :]  # (..., n, m, d)
@@ -563,12 +695,24 @@ def distances(a: Tensor, b: Tensor, p: float) -> Tensor:
 
 
 def squared_distances(a: Tensor, b: Tensor) -> Tensor:
-    """(..., n, m) |a_i - b_j|^2 from differences: the expanded square rounds those of near points."""
+    """(..., n, m) |a_i - b_j|^2 from differences: the expanded square rounds those of near points.
+
+    Examples:
+        >>> a, b = torch.tensor([[1e4]]), torch.tensor([[1e4 + 0.5]])
+        >>> float(squared_distances(a, b))  # exact; around 1e8 float32 has steps of 8
+        0.25
+    """
     # Coordinate by coordinate, which holds no (..., n, m, d).
     squares = [(a[..., :, None, k] - b[..., None, :, k]).square() for k in range(a.shape[-1])]
     return sum(squares[1:], squares[0])
 
 
 def power(x: Tensor, p: float) -> Tensor:
-    """|x|^p. The square has a second derivative at 0 as well, which |x| has not."""
+    """|x|^p. The square has a second derivative at 0 as well, which |x| has not.
+
+    Examples:
+        >>> x = torch.tensor([-2.0, 0.0, 3.0])
+        >>> power(x, 1), power(x, 2)
+        (tensor([2., 0., 3.]), tensor([4., 0., 9.]))
+    """
     return x.square() if p == 2 else x.abs() ** p

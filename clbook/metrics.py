@@ -65,6 +65,11 @@ def class_ids(
 
     Raises:
         ValueError: another number of labels, one class only, labels that are NaN.
+
+    Examples:
+        >>> ids, classes = class_ids(["dog", "cat", "dog"], 3)
+        >>> ids.tolist(), classes
+        ([1, 0, 1], 2)
     """
     whole("n", n, 0)
     found = _labels(name, labels, n)
@@ -104,6 +109,12 @@ def separable(z: Points, labels: Labels) -> bool:
 
     Raises:
         ValueError: z or labels of another shape, z not finite.
+
+    Examples:
+        >>> separable([0, 1, 2, 3], [0, 0, 1, 1]), separable([0, 1, 2, 3], [0, 1, 1, 0])
+        (True, False)
+        >>> separable([[0, 0], [1, 1], [0, 1], [1, 0]], [0, 0, 1, 1])  # XOR: no line has it right
+        False
     """
     z = _points("z", z)
     ids, classes = class_ids(labels, len(z))
@@ -212,6 +223,11 @@ def intervals(z: torch.Tensor, sizes: Sequence[int]) -> torch.Tensor:
 
     Raises:
         ValueError: z or sizes of another shape.
+
+    Examples:
+        >>> z = torch.tensor([[0.0, 1, 2, 3], [0, 2, 1, 3]])  # two runs of two classes
+        >>> intervals(z, [2, 2]).tolist()
+        [True, False]
     """
     if not isinstance(z, torch.Tensor) or z.dim() != 2:
         raise refused("z", z, "a tensor (R, n)")
@@ -252,6 +268,13 @@ def linear_cka(a: Points, b: Points) -> float | np.ndarray:
     Raises:
         ValueError: other shapes; of a single pair also a representation that is not finite, has a zero row, or the
             same cosine for every two points.
+
+    Examples:
+        >>> z = [[1, 0], [1, 0], [0, 1]]
+        >>> turned = [[0, 2], [0, 2], [-2, 0]]  # by a right angle, at twice the length
+        >>> other = [[1, 0], [0, 1], [1, 0]]  # another pair is alike
+        >>> round(float(linear_cka(z, turned)), 3), round(float(linear_cka(z, other)), 3)
+        (1.0, 0.25)
     """
     # H S H = X X', so that <H S H, H S' H>_F = |X'Y|_F^2.
     return _correlation(_inner, *_pair(a, b, least=1))
@@ -261,6 +284,12 @@ def rsa(a: Points, b: Points) -> float | np.ndarray:
     """RSA: Pearson correlation of the dissimilarities 1 - S_ij and 1 - S'_ij over the pairs i < j (SA Sec. 3).
 
     In [-1, 1]. Arguments, result and errors are those of `linear_cka`, with n >= 3.
+
+    Examples:
+        >>> between = [[1, 0], [1, 1], [0, 1]]  # the second point is like both others
+        >>> beside = [[1, 0], [0, 1], [1, 0]]  # the second point is like neither of them
+        >>> round(float(rsa(between, between)), 3), round(float(rsa(between, beside)), 3)
+        (1.0, -1.0)
     """
     return _correlation(_covariance, *_pair(a, b, least=3))
 
@@ -358,6 +387,13 @@ def weight_gap(m1: torch.nn.Module, m2: torch.nn.Module) -> float:
 
     Raises:
         ValueError: other arguments, or no layer.
+
+    Examples:
+        >>> m1, m2 = torch.nn.Linear(3, 2), torch.nn.Linear(3, 2)
+        >>> ones = torch.nn.init.ones_(m1.weight)
+        >>> threes = torch.nn.init.constant_(m2.weight, 3.0)
+        >>> weight_gap(m1, m1), round(weight_gap(m1, m2), 3)  # 2 (3 - 1) / (1 + 3)
+        (0.0, 1.0)
     """
     ours = _layers("m1", m1)
     theirs = _layers("m2", m2)
@@ -427,6 +463,11 @@ def nccc(
 
     Raises:
         ValueError: shapes or labels that do not fit each other; points that are not finite.
+
+    Examples:
+        >>> train, y = [0, 1, 10, 11], ["left", "left", "right", "right"]  # centres 0.5 and 10.5
+        >>> round(nccc(train, y, [2, 9, 4], ["left", "right", "right"]), 3)  # 4 is wrong
+        0.667
     """
     train, y, test, y_test = _readout(train, y, test, y_test)
     classes, ids = np.unique(y, return_inverse=True)
@@ -450,6 +491,11 @@ def neighbour_accuracy(z: Points, labels: Labels, k: int = 10) -> float:
 
     Raises:
         ValueError: other shapes, k out of range, points that are not finite.
+
+    Examples:
+        >>> z = [0, 1, 10, 11]
+        >>> neighbour_accuracy(z, [0, 0, 1, 1], k=1), neighbour_accuracy(z, [0, 1, 0, 1], k=1)
+        (1.0, 0.0)
     """
     z = _points("z", z)
     ids, classes = class_ids(labels, len(z))
@@ -474,6 +520,14 @@ def linear_probe(
     """Accuracy of a linear probe (SA Sec. 5, Table 1): logistic regression (L2, C = 1) on standardised features.
 
     Arguments, result and errors are those of `nccc`.
+
+    Examples:
+        >>> z = [-3, -2, -1, 1, 2, 3]
+        >>> linear_probe(z, [0, 0, 0, 1, 1, 1], z, [0, 0, 0, 1, 1, 1])
+        1.0
+        >>> y = [1, 1, 0, 0, 1, 1]  # the class between is there, but no linear rule reads it
+        >>> round(linear_probe(z, y, z, y), 3)
+        0.667
     """
     train, y, test, y_test = _readout(train, y, test, y_test)
     from sklearn import linear_model, pipeline, preprocessing  # here, as above
@@ -503,6 +557,13 @@ def r2(latents: Points, features: Points) -> np.ndarray:
 
     Raises:
         ValueError: other shapes, too few points, entries that are not finite.
+
+    Examples:
+        >>> x = np.arange(-2.0, 3.0)
+        >>> float(r2(x / 3 + 1, x)[0].round(3))  # affine in the feature
+        1.0
+        >>> float(r2(np.square(x), x)[0].round(3))  # R^2 = 0: 1 - 4 / 3
+        -0.333
     """
     latents = _points("latents", latents)
     features = _points("features", features)
@@ -541,6 +602,11 @@ def spectrum(z: Points) -> np.ndarray:
 
     Raises:
         ValueError: another shape, points that are not finite.
+
+    Examples:
+        >>> z = [[2, 0], [-2, 0], [0, 1], [0, -1]]
+        >>> spectrum(z).round(3).tolist()  # (4 + 4) / 4 and (1 + 1) / 4
+        [2.0, 0.5]
     """
     z = _points("z", z)
     centred = z - z.mean(0)
@@ -558,6 +624,13 @@ def effective_rank(z: Points) -> float:
 
     Raises:
         ValueError: another shape, points that are not finite.
+
+    Examples:
+        >>> line, square = [[0, 0], [1, 1], [2, 2]], [[1, 0], [-1, 0], [0, 1], [0, -1]]
+        >>> round(effective_rank(line), 3), round(effective_rank(square), 3)
+        (1.0, 2.0)
+        >>> effective_rank([[3, 4], [3, 4]])  # collapsed
+        0.0
     """
     z = _points("z", z)
     variances = spectrum(z)
@@ -578,6 +651,12 @@ def spectral_rank(variances: np.ndarray) -> np.ndarray:
 
     Raises:
         ValueError: another shape, a negative number.
+
+    Examples:
+        >>> spectral_rank([[1, 1, 1, 1], [1, 1, 0, 0]]).round(3).tolist()
+        [4.0, 2.0]
+        >>> round(float(spectral_rank([1, 0.01])), 2)  # one deviation is a tenth of the other
+        1.36
     """
     found = reals("variances", variances)
     if found.ndim == 0 or found.shape[-1] == 0:
@@ -603,6 +682,12 @@ def uniformity(z: Points, t: float = 2.0) -> float:
 
     Raises:
         ValueError: another shape, points that are not finite, t out of range.
+
+    Examples:
+        >>> uniformity([[1, 0], [-1, 0]])  # opposite: -t times the square of the distance 2
+        -8.0
+        >>> round(uniformity([[1, 0], [0, 1]]), 3)  # at a right angle
+        -4.0
     """
     z = _points("z", z, least=2)
     t = positive("t", t)
@@ -622,6 +707,11 @@ def alignment(z1: Points, z2: Points, alpha: float = 2.0) -> float:
 
     Raises:
         ValueError: other shapes, points that are not finite, alpha out of range.
+
+    Examples:
+        >>> z = np.eye(2)
+        >>> [round(alignment(z, other), 3) for other in (z, z[::-1], -z)]  # from equal to opposite
+        [0.0, 2.0, 4.0]
     """
     z1 = _points("z1", z1)
     z2 = _points("z2", z2)
@@ -651,6 +741,11 @@ def mean_interval(
 
     Raises:
         ValueError: fewer than two numbers, another level.
+
+    Examples:
+        >>> mean, half = mean_interval([0.8, 0.9, 1.0])  # of three seeds
+        >>> round(float(mean), 3), round(float(half), 3)  # 4.303 deviations 0.1, over sqrt(3)
+        (0.9, 0.248)
     """
     found = reals("values", values)
     count = found.shape[-1] if found.ndim else 0

@@ -81,6 +81,15 @@ def collect(
 
     Raises:
         ValueError: data without points; a module that returns something else than a row for each point.
+
+    Examples:
+        >>> encoder, projector = nn.Linear(6, 4), nn.Linear(4, 2)
+        >>> noisy = lambda batch: batch + torch.randn_like(batch)
+        >>> arrays = collect(encoder, torch.ones(10, 6), noisy, projector)
+        >>> sorted(arrays)
+        ['before', 'raw', 'z', 'z1', 'z2']
+        >>> arrays["z1"].shape, arrays["z"].shape  # behind the projector, and before it
+        ((10, 2), (10, 4))
     """
     given = {"encoder": encoder, "projector": projector}
     given |= {"start": start, "checkpoint": checkpoint, "twin": twin}

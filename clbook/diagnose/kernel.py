@@ -53,6 +53,14 @@ def trace_kernel(
 
     Raises:
         ValueError: as for `kernels.empirical`; another number of outputs or samples.
+
+    Examples:
+        >>> x, model = torch.eye(4), nn.Linear(4, 3)
+        >>> K = trace_kernel(model, x, outputs=2, samples=2)
+        >>> K[0].tolist()  # 3 (x_0'x_j + 1)
+        [6.0, 3.0, 3.0, 3.0]
+        >>> torch.equal(K, kernels.empirical_trace(model, x))
+        True
     """
     outputs = whole("outputs", outputs, 1)
     samples = whole("samples", samples, 2)

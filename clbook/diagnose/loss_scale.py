@@ -116,6 +116,13 @@ def conventions(n: int, tau: float) -> dict[str, float]:
 
     Raises:
         ValueError: an argument out of range.
+
+    Examples:
+        >>> named = conventions(n=256, tau=0.1)
+        >>> round(named["nt_xent, mean over the views"], 3)  # log(2n - 1) = log 511
+        6.236
+        >>> round(named["infonce, mean of one direction (CLIP, MoCo in a batch)"], 3)  # log n
+        5.545
     """
     n = whole("n", n, 2)
     tau = positive("tau", tau)
@@ -147,6 +154,12 @@ def which_chance(loss: float, n: int, tau: float) -> list[str]:
 
     Raises:
         ValueError: an argument out of range.
+
+    Examples:
+        >>> which_chance(8.909, n=256, tau=0.1)
+        ['nt_xent times tau / 0.07 (SupContrast)']
+        >>> which_chance(5.0, n=256, tau=0.1)  # below chance: something has been learned
+        []
     """
     loss = number("loss", loss)
     named = []

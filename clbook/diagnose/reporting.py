@@ -205,6 +205,14 @@ def report(
 
     Raises:
         ValueError: an argument that is not allowed, by its name.
+
+    Examples:
+        >>> z = np.random.default_rng(0).normal(size=(60, 8))
+        >>> report(z, z).summary  # partners agree, and the points spread over all directions
+        '60 points, 8 lines, no alarm.'
+        >>> collapsed = report(np.ones((60, 8)), np.ones((60, 8)))
+        >>> collapsed["loss"].alarm, collapsed["effective rank"].value
+        (True, 0.0)
     """
     given = {"z": z, "before": before, "start": start, "twin": twin, "raw": raw}
     given |= {"checkpoint": checkpoint, "labels": labels, "factors": factors, "layers": layers}

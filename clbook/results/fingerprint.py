@@ -42,6 +42,8 @@ TICK = 0.01  # seconds: how exactly Linux tells when a process began
 def _began() -> float:
     """When this process began, in seconds since 1970; without Linux's /proc, when it came here."""
     try:
+        # The fields follow the program's name in parentheses, which may hold spaces; the 20th of them is the start, in
+        # ticks since the machine began. A tick is added: a file written in the same one does not count as edited.
         fields = Path("/proc/self/stat").read_text().rpartition(")")[2].split()
         since_boot = int(fields[19]) / os.sysconf("SC_CLK_TCK")
         return time.time() - time.clock_gettime(time.CLOCK_BOOTTIME) + since_boot + TICK
@@ -60,6 +62,7 @@ def syntax(path: Path) -> ast.Module | None:
         tree = ast.parse(path.read_bytes())
     except (SyntaxError, ValueError):
         return None
+    # An empty body is no Python, but this tree is only written out as words.
     for node in ast.walk(tree):
         if isinstance(node, DOCUMENTED) and ast.get_docstring(node, clean=False) is not None:
             del node.body[0]
@@ -71,6 +74,7 @@ def syntax(path: Path) -> ast.Module | None:
 
 def content(path: Path) -> tuple[str, list]:
     """Of a file as it is now the hash, of its syntax tree where it is Python, and the statements that import."""
+    # Time and size are part of the call, so that the kept answer is of the file as it is now.
     stat = path.stat()
     return _content(path, stat.st_mtime_ns, stat.st_size)
 
@@ -88,6 +92,7 @@ def _content(path: Path, changed: int, size: int) -> tuple[str, list]:
 def in_words(tree: ast.AST) -> str:
     """A syntax tree in words, as Python 3.11 writes it: records and results are known by it in later ones too."""
     if sys.version_info >= (3, 13):
+        # Later Pythons leave out empty lists, and know parameters of types, which 3.11 does not.
         text = ast.dump(tree, show_empty=True)
     else:
         text = ast.dump(tree)
@@ -106,6 +111,7 @@ def digest(path: Path) -> str:
 def _spec(module: str):
     """The import system's entry for a module whose code counts; None for all others."""
     parent = module.rpartition(".")[0]
+    # A package that does not count is not asked for its modules: to find one would import the package.
     if parent and _spec(parent) is None:
         return None
     try:
@@ -114,6 +120,7 @@ def _spec(module: str):
         return None
     if spec is None:
         return None
+    # A folder without `__init__` has no file of its own, only places where its modules lie.
     places = [spec.origin] if spec.origin else spec.submodule_search_locations or ()
     own = module.partition(".")[0] in OURS or any(_is_own(Path(place)) for place in places)
     return spec if own else None
@@ -159,6 +166,7 @@ def modules(*names: str) -> dict[str, Path]:
 
     The `__init__` of each package around them is there too, since it runs before them; what else it imports is not.
     """
+    # Imports are followed until no new module comes; circles end, since a module is looked at once.
     found, waiting = {}, list(names)
     while waiting:
         module = waiting.pop()
@@ -179,6 +187,7 @@ def modules(*names: str) -> dict[str, Path]:
 
 def parts(run: Callable, kind: type) -> list:
     """The function, or the classes, that `run` consists of, and the classes of its settings, of the type `kind`."""
+    # Separability.run is a method of a class: all classes that it inherits from are its code.
     owner = getattr(run, "__self__", None)
     training = list(owner.__mro__) if isinstance(owner, type) else [run]
     return training + list(kind.__mro__)
@@ -210,6 +219,7 @@ def _changed(path: Path) -> float:
         stat = os.stat(path)
     except FileNotFoundError:
         return math.inf
+    # mtime alone can be set back, as by `cp -p` of an older file; ctime says when it came to its place.
     return max(stat.st_mtime, stat.st_ctime)
 
 

@@ -15,7 +15,12 @@ import xarray
 
 
 def folder() -> Path:
-    """Where records lie: in the book's own package; where that is not installed, in `records` where one stands."""
+    """Where records lie: in the book's own package; where that is not installed, in `records` where one stands.
+
+    Examples:
+        >>> folder().name
+        'records'
+    """
     book = importlib.util.find_spec("clbook_book")
     return Path(book.origin).parent / "records" if book else Path("records")
 
@@ -25,6 +30,14 @@ def load(name: str) -> xarray.Dataset:
 
     Raises:
         ValueError: there is no such record.
+
+    Examples:
+        >>> readout = load("cs-heads").readout  # of the content, for four projectors
+        >>> readout.dims
+        ('variant', 'seed', 'place')
+        >>> means = readout.mean("seed")
+        >>> bool((means.sel(place="h") > means.sel(place="z")).all())  # the projector loses some
+        True
     """
     path = folder() / f"{name}.nc"
     if not path.exists():
@@ -35,7 +48,13 @@ def load(name: str) -> xarray.Dataset:
 
 
 def made(record: xarray.Dataset) -> dict:
-    """How a record was made: says, command, versions, processor, device, seconds, date, commit, fingerprint."""
+    """How a record was made: says, command, versions, processor, device, seconds, date, commit, fingerprint.
+
+    Examples:
+        >>> record = xarray.Dataset(attrs={"tau": 0.1, "made_device": "cpu", "made_seconds": 12.5})
+        >>> made(record)
+        {'device': 'cpu', 'seconds': 12.5}
+    """
     found = {}
     for name, value in record.attrs.items():
         if name.startswith("made_"):

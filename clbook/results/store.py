@@ -35,6 +35,7 @@ def path_of(run: Callable, config: Settings, device=None) -> Path | None:
     A warning says which files of code have been edited.
     """
     kind = type(config)
+    # The code of a notebook cell or of a lambda has no file whose text could be compared.
     if not all(map(fingerprint.importable, fingerprint.parts(run, kind))):
         return None
     sources = fingerprint.sources(run, kind)
@@ -49,6 +50,7 @@ def path_of(run: Callable, config: Settings, device=None) -> Path | None:
 
 def restored(path: Path) -> Path:
     """Where a record puts the run whose own file is `path`: beside it, so that no record is made of records."""
+    # KEY.pkl -> KEY.record.pkl
     return path.with_suffix(RESTORED)
 
 
@@ -57,6 +59,7 @@ def restore(path: Path, config: Settings, result) -> None:
     file = restored(path)
     before = _read(file, config)
     kept = {} if before is None else vars(before)
+    # Nothing new: the file that is there has all of it.
     if vars(result).keys() <= kept.keys():
         return
     for name, value in kept.items():
@@ -86,15 +89,18 @@ def _key(run: Callable, config: Settings, device) -> str:
     """
     kind = type(config)
     cuda = device.type == "cuda"
+    # The words whose hash is the file's name: whatever changes one of them changes the name, and old files stay unread.
     text = [
         fingerprint.fingerprint(run, kind),
         fingerprint.versions(),
         torch.cuda.get_device_name(device) if cuda else device.type,
         str(torch.get_default_dtype()),
+        # Runs that were shaken are others than those that were not.
         os.environ.get("CLBOOK_SHAKE", ""),
         [(name, getattr(config, name)) for name in fields(kind)],
     ]
     for item in config.files:
+        # A data file by what is in it; another item, such as the name of a data set, by its words.
         is_file = isinstance(item, Path) and item.is_file()
         text.append(fingerprint.digest(item) if is_file else str(item))
     return hashlib.sha256(repr(text).encode()).hexdigest()[:40]
@@ -123,6 +129,7 @@ def load(path: Path | None, config: Settings, record: frozenset[str]) -> tuple:
             continue
         if all(hasattr(result, name) for name in record):
             return result, record
+        # It lacks something, so it is made again, with all that it had: the new file takes its place.
         wanted = wanted | result.recorded
     return None, wanted
 
@@ -132,6 +139,7 @@ def _read(file: Path, config: Settings) -> Outcome | None:
     if not file.exists():
         return None
     try:
+        # The settings are kept beside the result: a file that was renamed or copied here by hand is found out.
         whose, result = joblib.load(file)
         wrong = "" if whose == config else f"it holds another run, of {whose}"
         if not isinstance(result, Outcome):
@@ -149,6 +157,7 @@ def save(path: Path | None, config: Settings, result) -> str:
     if path is None:
         return ""
     try:
+        # `written` puts a file in its place once it is whole: a process that dies leaves no half of one.
         with written(path) as file:
             joblib.dump((config, result), file)
     except Exception as error:  # a full disk, a folder of others, a result that cannot be pickled

@@ -50,7 +50,12 @@ def parallel(function: Callable, arguments: list[tuple], n_jobs: int | None = No
         arguments: a list of tuples. Arrays in them are copied to the processes, so that they can be written to there.
         n_jobs: processes; None takes what `joblib.parallel_config` says, else all cores. There are no more of them than
             `arguments`.
+
+    Examples:
+        >>> list(parallel(pow, [(2, 3), (3, 2)], n_jobs=1))
+        [8, 9]
     """
+    # max_nbytes=None: joblib would hand over large arrays as files that cannot be written to.
     pool = joblib.Parallel(_count(arguments, n_jobs), return_as="generator", max_nbytes=None)
     shake = os.environ.get("CLBOOK_SHAKE", "")
     return pool(joblib.delayed(_called)(os.getpid(), shake, function, a) for a in arguments)
@@ -58,6 +63,7 @@ def parallel(function: Callable, arguments: list[tuple], n_jobs: int | None = No
 
 def _count(arguments: list, n_jobs: int | None) -> int:
     """How many processes work on `arguments`."""
+    # One task gains nothing from a process of its own.
     if len(arguments) < 2:
         return 1
     if n_jobs is None:
@@ -82,6 +88,7 @@ def _called(parent: int, shake: str, function: Callable, arguments: tuple):
 def _watch(parent: int) -> None:
     """End this process soon after `parent`, where that has started it: one that is killed leaves no others behind."""
 
+    # A process whose parent has died is handed to another one, so its parent's number changes.
     def watch():
         while os.getppid() == parent:
             time.sleep(WATCHED)
@@ -106,6 +113,7 @@ class Board:
     def __init__(self, sizes: list[int]):
         self.sizes = np.array(sizes, dtype=float)
         self.path = Path()  # a folder, to which nothing can be noted
+        # One number of eight bytes for each task, so that tasks write side by side and never over each other.
         with contextlib.suppress(OSError):
             handle, name = tempfile.mkstemp(prefix="clbook-")
             self.path = Path(name)
@@ -118,6 +126,7 @@ class Board:
             parts = np.fromfile(self.path)
         except OSError:
             return 0.0
+        # Of another length: not what was made here.
         return float(parts @ self.sizes) if len(parts) == len(self.sizes) else 0.0
 
     def remove(self) -> None:
@@ -153,6 +162,14 @@ def tasks(run: Callable, configs: list[Settings], jobs: int) -> list[list[Settin
 
     On a GPU all runs of a program go together. On a CPU they are shared out over the processes, in programs of
     `Training.beside` runs at most.
+
+    Examples:
+        >>> from clbook.experiments.separability import Config, run
+        >>> configs = [Config(seed=0), Config(seed=1), Config(seed=2), Config(d=2)]
+        >>> [len(task) for task in tasks(run, configs, jobs=1)]  # runs of one shape together
+        [3, 1]
+        >>> [len(task) for task in tasks(print, configs, jobs=1)]  # any other function
+        [1, 1, 1, 1]
     """
     training = training_of(run)
     if training is None:
@@ -160,6 +177,7 @@ def tasks(run: Callable, configs: list[Settings], jobs: int) -> list[list[Settin
     groups = grouped(configs)
     if default_device().type == "cuda":
         return groups
+    # An equal share for each process, and no more runs than gain from standing side by side.
     most = max(1, min(training.beside, math.ceil(len(configs) / jobs)))
     found = []
     for group in groups:
@@ -184,6 +202,12 @@ def attempt(
 
     Where a whole program fails, by a setting of one run or for want of memory, its runs are halved and tried again:
     only what fails alone has failed.
+
+    Examples:
+        >>> from clbook.experiments.separability import Config
+        >>> (ended,) = attempt(lambda config: 1 / 0, [Config()], record=(), compile=False)
+        >>> ended.outcome  # kept, not raised: the other runs of a sweep go on
+        ZeroDivisionError('division by zero')
     """
     training, ended = training_of(run), {}
 
@@ -205,20 +229,24 @@ def attempt(
             more = {"record": record} if record else {}
             if until < math.inf:
                 more["progress"] = progress
+            # A function that is no Training may take neither `record` nor `progress`: it gets what is needed alone.
             outcome = run(config, **more)
             cut = late() and getattr(outcome, "stopped", False)
             return [] if cut else [_stored(run, config, outcome)]
+        # Runs that finish are stored one by one, by `done`; those that diverged are taken in below.
         outcomes = training.train(
             configs, progress=progress, record=record, done=done, compile=compile
         )
         progress(1.0)
         for config, outcome in zip(configs, outcomes, strict=True):
+            # Stopped because time is up: the run begins anew elsewhere. Stopped for another reason, it is an outcome.
             if not (late() and getattr(outcome, "stopped", False)):
                 ended.setdefault(config, Ended(config, outcome))
     except Exception as error:
         if late():  # to be stopped may be an error: where the run fails of itself, it fails again
             return list(ended.values())
         left = [config for config in configs if config not in ended]
+        # After log2(n) halvings a run that breaks its program stands alone, and all others have run.
         if len(left) > 1:
             half = len(left) // 2
             first = attempt(run, left[:half], record, compile, until=until)
@@ -239,13 +267,24 @@ def _stored(run: Callable, config: Settings, outcome) -> Ended:
 
 
 def bar(items: Iterable, unit: str = "step") -> Iterable:
-    """`items`, with a bar while a notebook goes through them; while a page is built, which would keep it, without."""
+    """`items`, with a bar while a notebook goes through them; while a page is built, which would keep it, without.
+
+    Examples:
+        >>> list(bar(range(3)))
+        [0, 1, 2]
+    """
     return tqdm(items, unit=unit, leave=False, disable=os.environ.get("CLBOOK_STATIC") == "1")
 
 
 @contextlib.contextmanager
 def often(act: Callable) -> Iterator[None]:
-    """Calls `act()` every `MOVED` seconds, from another thread, as long as it is open."""
+    """Calls `act()` every `MOVED` seconds, from another thread, as long as it is open.
+
+    Examples:
+        >>> with often(lambda: None):
+        ...     "clbook bar" in [thread.name for thread in threading.enumerate()]
+        True
+    """
     over = threading.Event()
 
     def work():
@@ -265,6 +304,10 @@ def worked(jobs: Sequence[Callable], doing: str) -> list:
     """`[job() for job in jobs]` of jobs that take seconds each, with a bar whose clock goes on while one is at work.
 
     `doing`: what stands before the bar. While a page is built, which would keep the bar, there is none.
+
+    Examples:
+        >>> worked([lambda: 2 + 2, lambda: "four"], "counting")
+        [4, 'four']
     """
     look = "{desc}: {percentage:3.0f}%|{bar}| {n_fmt} of {total_fmt} parts, {elapsed}"
     static, found = os.environ.get("CLBOOK_STATIC") == "1", []
@@ -283,10 +326,16 @@ def moving(board: Board | None, total: int, before: int = 0) -> Iterator[Callabl
     """A bar of `total` runs that moves by what the tasks note; none without a board. Gives `ended(runs)`.
 
     `before`: how many of the runs had ended before those that the tasks make.
+
+    Examples:
+        >>> with moving(None, total=2) as ended:  # without a board there is no bar
+        ...     ended(1) is None
+        True
     """
     if board is None:
         yield lambda runs: None
         return
+    # `whole` counts tasks that have ended; the board also has parts of those at work. The larger of both is shown.
     whole = before
     look = "{desc}{percentage:3.0f}%|{bar}| {n:.1f} of {total_fmt} runs, {elapsed}"
 
@@ -346,11 +395,19 @@ def sweep(
         ValueError: run or configs that are none.
         Exception: that of the first run that failed, naming its config, when all others have finished; its attribute
             `results` holds them, with None for a run that failed.
+
+    Examples:
+        >>> from clbook.experiments.separability import Config, run
+        >>> base = Config(n=4, steps=2, network=False)
+        >>> found = sweep(run, base, eps=(0.1, 1.0), seed=range(3), n_jobs=1)
+        >>> found.z.dims  # six runs: the axes of the grid, then those of the embeddings
+        ('eps', 'seed', 'step', 'point', 'dim')
     """
     if not callable(run):
         raise ValueError(
             f"run = {run!r} is not allowed: run must be a function, run(config) -> Result"
         )
+    # From here on there is one list of settings, for a grid as for a list.
     configs = _grid(configs, axes) if axes else _listed(configs)
     results = _Sweep(run, configs, store.asked(run, record)).results(progress, n_jobs, compile)
     return dataset(results, tuple(axes), configs) if axes else results
@@ -364,6 +421,7 @@ def _grid(base: Settings, axes: dict) -> list[Settings]:
             raise ValueError(
                 f"{name} = {values!r} is not allowed: {name} must be a list of values, an axis of the grid"
             )
+    # An axis may be a generator, and is gone through twice.
     axes = {name: list(values) for name, values in axes.items()}
     for name, values in axes.items():
         twice = [value for k, value in enumerate(values) if value in values[:k]]
@@ -419,6 +477,7 @@ class _Sweep:
             if config not in self.found:
                 path = store.path_of(run, config)
                 self.paths[config] = path
+                # A stored result that lacks a quantity is made again with all that it had, so `record` may grow.
                 self.found[config], self.record = store.load(path, config, self.record)
         self.missing = [config for config, result in self.found.items() if result is None]
         self.left = dict.fromkeys(self.missing)
@@ -438,11 +497,13 @@ class _Sweep:
         # What this process has and another could not import, or would import as it stands now, runs here.
         here = None in self.paths.values() or default_device().type == "cuda"
         jobs = 1 if here else _count(self.missing, n_jobs)
+        # Who names a number of processes gets them at once; else a short sweep is over before they would have started.
         asked = n_jobs is not None or _configured() is not None or compile
         try:
             going = True
             if jobs > 1 and not asked and _stoppable(self.run):
                 going = self.work(1, progress, compile, until=time.monotonic() + PATIENCE)
+            # What the first seconds have finished is no longer in `left`, so the processes get the rest alone.
             if not (going and self.work(jobs, progress, compile)):
                 return self.listed()
         finally:
@@ -468,6 +529,7 @@ class _Sweep:
                     for ended in part:
                         self.take(ended)
                     ended_too(len(part))
+                    # An empty part: its runs were cut off, and there is nothing new to tell.
                     told = part and progress is not None
                     if told and progress(self.share(), self.listed()) is False:
                         return False
@@ -477,6 +539,7 @@ class _Sweep:
             error.add_note(self.at_work(parts, jobs))
             raise
         finally:
+            # A sweep that ends early stops what its processes have not begun.
             pool.close()
             if board is not None:
                 board.remove()
@@ -518,6 +581,7 @@ class _Sweep:
         first, *others = self.failed
         finished = [config for config, result in self.found.items() if result is not None]
         paths = [self.paths[config] for config in finished]
+        # The note says what a second call need not make again.
         kept = sum(path is not None and path.exists() for path in paths)
         note = (
             f"in {first.described()}; of the {len(self.found) - 1} other runs {len(finished)} have finished "

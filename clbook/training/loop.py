@@ -36,6 +36,7 @@ def default_device(device=None) -> torch.device:
     return torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
 
+# How many callers are inside of `one_thread`, and how many threads torch had before the first of them.
 _threads = SimpleNamespace(lock=threading.Lock(), inside=0, outside=1)
 
 
@@ -145,11 +146,13 @@ class Training:
         for config in configs:
             expect("config", config)
         self.configs, self.config = list(configs), configs[0]
+        # Tensors of one shape can be stacked only where all settings that shape them agree.
         if any(c.program != self.config.program for c in self.configs):
             raise ValueError(
                 "configs = runs of several shapes are not allowed: they must agree in `Settings.program`"
             )
         self.record = wanted(self.Result, record)
+        # All starts are made on the CPU, so that they are the same numbers on every device.
         self.device, self.began = torch.device("cpu"), time.monotonic()
         self.state, self.shared = State(weights=[]), SimpleNamespace()
         self.draws, self.recorded_draws = {}, {}
@@ -157,9 +160,11 @@ class Training:
         self.times = set(recorded_times(self.steps, getattr(self.config, "record_every", 0)))
         self.setup()
         self._check()
+        # By the environment, so that the processes of a sweep, and pages as they are, can be shaken unchanged.
         amount = float(os.environ.get("CLBOOK_SHAKE") or 0)
         if amount:
             self.state = self._shaken(amount)
+        # From here on `__setattr__` refuses.
         self.ready = True
 
     # What a subclass writes.
@@ -224,6 +229,7 @@ class Training:
     @staticmethod
     def gradients(losses: torch.Tensor, weights: Sequence[torch.Tensor]) -> list[torch.Tensor]:
         """Gradient of each run's own loss, losses (R,), in its own weights: the runs share no weight."""
+        # The sum's derivative in one run's weights is that of its own loss: the other losses do not depend on them.
         return list(torch.autograd.grad(losses.sum(), weights))
 
     # What is run.
@@ -254,6 +260,7 @@ class Training:
             return progress(fraction, partial and partial()[0])
 
         told = None if progress is None else report
+        # A run that diverged is an outcome to `train`, which goes on with the others; alone it is an error.
         (outcome,) = cls.train([config], progress=told, device=device, record=record)
         if isinstance(outcome, Exception):
             raise outcome
@@ -296,10 +303,12 @@ class Training:
         def moved(value):
             return value.to(device, dtype if value.is_floating_point() else None)
 
+        # Past `__setattr__`: the loop may move what a step may not.
         vars(self)["device"] = torch.device(device)
         vars(self)["state"] = self.state.mapped(moved)
         for name, value in vars(self.shared).items():
             setattr(self.shared, name, mapped(value, moved))
+        # The generators stay on the CPU: the numbers are drawn there and copied.
         for draws in self._all_draws():
             draws.to(device)
         return self
@@ -314,6 +323,7 @@ class Training:
 
     def keep(self, s: State, stay: torch.Tensor) -> State:
         """The state of the runs `stay` (R,) alone, which are the runs of this training from now on."""
+        # Settings and random numbers go with their runs: entry k of all three is one run, before and after.
         kept = [c for c, stays in zip(self.configs, stay.tolist(), strict=True) if stays]
         vars(self)["configs"] = kept
         for draws in self._all_draws():
@@ -418,6 +428,7 @@ class _Rows:
     def add(self, runs, t: int, table: dict) -> None:
         """Add a row of `table` {name: (len(runs), ...)} to each of `runs`."""
         for k, i in enumerate(runs):
+            # A copy: on a CPU the array shares its memory with a tensor of the training.
             row = {name: np.array(value[k]) for name, value in table.items()}
             self.rows[i].append({"steps": t} | row)
 
@@ -437,7 +448,11 @@ class _Rows:
 
 
 def follow(training: Training, progress=None, done=None) -> list:
-    """Train the runs of `training` to their ends; arguments and result as for `Training.train`."""
+    """Train the runs of `training` to their ends; arguments and result as for `Training.train`.
+
+    i is the number of a run, as long as the training lasts; k is its place among those that go on, which are the rows
+    of all tensors: alive[k] = i.
+    """
     s, recorded = training.start(), _Rows(training)
     outcomes = [None] * len(training.configs)
     alive = np.arange(len(outcomes))  # numbers of the runs that go on
@@ -455,8 +470,10 @@ def follow(training: Training, progress=None, done=None) -> list:
             results[i] = recorded.result(i, row(ending, k), stopped=True)
         return results
 
+    # One more than there are steps: what is seen at the last step is recorded too, and the loop ends there.
     for t in range(training.steps + 1):
         s = learning(s)
+        # Drawn before anything is asked: how often a run is recorded changes none of its random numbers.
         drawn = training.draw()
         z, losses = training.forward(s, drawn, t)
         if losses is not None:
@@ -470,6 +487,7 @@ def follow(training: Training, progress=None, done=None) -> list:
             table = arrays(training.measure(s, z, losses, t))
             for name, value in table.items():
                 per_run("measure", name, value, (len(alive), *value.shape[1:]))
+            # Finite at steps 0 .. t is t + 1 times; a run that was not, at one of them, has diverged there.
             diverged = (array(finite_steps) <= t) | ~table.pop("finite", np.ones(len(alive), bool))
             ended = ends(training, s, t) & ~diverged
             fine = {name: value[~diverged] for name, value in table.items()}
@@ -485,6 +503,7 @@ def follow(training: Training, progress=None, done=None) -> list:
             if not stay.any():
                 break
 
+        # Runs that have ended take this step too and go after it: losses and numbers drawn still have a row for each.
         s = s.changed("step", training.step(s, drawn, losses, t))
         if stay is not None and not stay.all():
             alive, chosen = alive[stay], torch.as_tensor(stay, device=training.device)
@@ -551,6 +570,7 @@ def compiled(training: Training) -> None:
 
 def grouped(configs: Sequence[Settings]) -> list[list[Settings]]:
     """Lists of different configs that make one program: they agree in all settings but those marked `each`."""
+    # The config is kept once where it is asked for twice; a dict keeps the order.
     found = {}
     for config in dict.fromkeys(configs):
         found.setdefault(config.program, []).append(config)
