@@ -1,4 +1,14 @@
-"""What larger operations of torch are made of, where torch's own list leaves them whole or takes them too far apart."""
+"""What larger operations of torch are made of, where torch's own list leaves them whole or takes them too far apart.
+
+Each function here is torch's of that name, written with operations that the writer of JavaScript has. make_fx runs it
+in the place of the operation, and what it calls is what stands in the graph:
+
+    roll(x, [1], [0]) of four numbers    ->    end = slice(x, 0, 3, 4)
+                                               begin = slice(x, 0, 0, 3)
+                                               cat([end, begin])
+
+So it may ask for shapes, which a trace knows, but for no value. All loops over sizes are written out in the graph.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +22,7 @@ aten = torch.ops.aten
 FIRST = {}  # of the pass through autograd
 
 
+# _foreach_add([a, b], [c, d]) -> [add(a, c), add(b, d)]: optimizers of torch work on all weights by one call.
 def for_each(operation):
     """An operation on lists of tensors, one by one."""
 
@@ -28,6 +39,7 @@ def for_each(operation):
 
 def addcmul(x, y, z, value=1):
     """x + value y z."""
+    # A product with 1 would stand in the page and cost time at every entry.
     if value == 1:
         return x + y * z
     if value == -1:
@@ -64,6 +76,7 @@ def eye(n, m=None, **options):
     return (rows[:, None] == columns).to(options.get("dtype") or torch.float32)
 
 
+# (2,) three times: (2,) -> reshape (1, 2) -> expand (3, 2) -> reshape (6,). Only the last step copies.
 def repeat(x, times):
     """`Tensor.repeat` by an expansion."""
     x = x.reshape((1,) * (len(times) - x.ndim) + tuple(x.shape))
@@ -102,15 +115,19 @@ def qr(a, mode="reduced"):
     columns = torch.arange(a.shape[-1])
     for k in range(a.shape[-1]):
         v = a[..., k : k + 1]
+        # The second time takes away what rounding has left of the earlier columns.
         for _ in range(2):
             v = v - q @ (q.mT @ v)
         unit = v / v.square().sum((-2, -1), keepdim=True).sqrt()
+        # Column k of q is set. `q[:, k] = ...` would change a tensor in place.
         q = torch.where(columns == k, unit, q)
     return q, (q.mT @ a).triu()
 
 
 def sort(x, dim=-1, descending=False):
     """The entries of `x` in a row, ascending, and where they stood."""
+    # Of 3, 1, 2: how many entries come before each one is its rank, 2, 0, 1. Turned round, place 0 is taken by entry 1,
+    # place 1 by entry 2, place 2 by entry 0. Equal entries keep their order. n**2 comparisons do for short rows.
     row = x.movedim(dim, -1)
     places = torch.arange(row.shape[-1])
     before = (row[..., None, :] < row[..., None]) | (
@@ -201,6 +218,7 @@ def ndtri(p):
     """The inverse of the normal distribution function, to 1.2e-9 of it."""
     wide = p.double()
     q = wide - 0.5
+    # By symmetry: the tail beyond p, or beyond 1 - p, whichever is smaller.
     tail = torch.where(q < 0, wide, 1 - wide).log().mul(-2).sqrt()
     outside = -q.sign() * rational(tail, TAILS)
     found = torch.where(q.abs() > 0.47575, outside, q * rational(q * q, MIDDLE))
@@ -224,6 +242,7 @@ def leaky_relu(x, slope=0.01):
     return torch.where(x > 0, x, x * slope)
 
 
+# What is taken apart by the functions above, in the place of torch's own way where it has one.
 WHOLE = {}
 WHOLE[aten.roll.default] = roll
 WHOLE[aten.eye.default] = WHOLE[aten.eye.m] = eye
@@ -266,6 +285,7 @@ TORCH_OWN = (
 @functools.cache
 def table() -> dict:
     """{operation: what it is made of} for the second pass."""
+    # Torch's list first; the functions of this file replace its entries, TORCH_OWN fills what is then still missing.
     known = dict(core_aten_decompositions())
     for name, operation in OWN.items():
         packet = getattr(aten, f"_foreach_{name}")
@@ -278,4 +298,5 @@ def table() -> dict:
             operation = getattr(packet, overload)
             if operation in decomposition_table:
                 known.setdefault(operation, decomposition_table[operation])
+    # None: torch has no formula for it here; such an operation stays whole, and the writer refuses it by name.
     return {operation: made for operation, made in known.items() if made is not None}

@@ -64,6 +64,7 @@ def in_page(
         setup,
         css=["clbook_book.live/diagnosis.css"],
         js=["clbook_book.live/diagnosis.js"],
+        # The text stands in a <script>, which the first </ would end.
         worker=worker.replace("</", "<\\/"),
         lines=lines,
         runs=runs,
@@ -86,6 +87,7 @@ def example_file(name: str, z1: np.ndarray, z2: np.ndarray) -> dict[str, str]:
 def line(key: str, reports: dict[str, Report]) -> dict:
     """A line as the script and the template read it."""
     about = TWO_VIEWS[key]
+    # Without a zone: one of no width.
     low, high = about.zone or (0.0, 0.0)
     dots = []
     for name, report in reports.items():
@@ -109,5 +111,6 @@ def place(share: float) -> float:
 @functools.cache
 def program() -> str:
     """JavaScript of `measures.two_views`: the functions tall(n, d), for n > d, and wide(n, d)."""
+    # Which matrix products are small depends on n < d or n > d, and so do the texts: one function for each.
     wide = [(d, n) for n, d in TALL]
     return sizes.written(TALL, "tall") + "\n" + sizes.written(wide, "wide")

@@ -64,6 +64,7 @@ function npy(bytes, label) {
   } else if (part.byteOffset % width) part = part.slice();
   let data = new Kind(part.buffer, part.byteOffset, size);
   if (kind[2] === "f2") data = Float32Array.from(data, half);
+  // The stride of an axis: the product of the sizes before it in Fortran's order, after it in C's.
   const strides = shape.map((_, k) => (inner[1] === "True" ? shape.slice(0, k) : shape.slice(k + 1)).reduce((a, b) => a * b, 1));
   return { label, shape, strides, data };
 }
@@ -79,6 +80,7 @@ function table({ label, shape, strides, data }, start = 0) {
 async function npz(bytes, label, largest, wanted) {
   const broken = () => refuse(`${label} is damaged, or no .npz file as numpy.savez writes it.`);
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  // From behind: the list of members, at whose end there may be a comment of any length.
   let end = bytes.length - 22;
   while (end >= 0 && view.getUint32(end, true) !== 0x06054b50) end--;
   if (end < 0) broken();
@@ -96,6 +98,7 @@ async function npz(bytes, label, largest, wanted) {
       if (!wanted.includes(name)) continue;
       total += size;
       if (total > largest) refuse(`${label} holds arrays of more than ${largest / 1e9} GB: take fewer rows.`);
+      // Before its bytes a member has a head of its own, whose two lengths can differ from those in the list.
       const begin = local + 30 + view.getUint16(local + 26, true) + view.getUint16(local + 28, true);
       const part = bytes.subarray(begin, begin + packed);
       if (part.length < packed || (method !== 0 && method !== 8)) broken();

@@ -25,6 +25,8 @@ from clbook_book.live.decompositions import FIRST, table
 aten = torch.ops.aten
 
 
+# Of a setting eps = 0.1 that is traced, `eps > 0` is True as for any float, and `eps * x` multiplies by the input
+# "setting.eps": the page may change eps, but not the way that Python has taken.
 class Number(float):
     """A setting: a number to Python, which may compare it, and a tensor of the trace to torch."""
 
@@ -57,6 +59,7 @@ class Time(int):
 
 def called(func, args, kwargs):
     """A torch function on the tensors of settings and time."""
+    # torch.full takes a plain number: filled from the tensor, the setting stays an input.
     if func is torch.full:
         size, value = args
         return value.tensor.to(kwargs.get("dtype") or torch.float32).expand(size)
@@ -69,6 +72,8 @@ def called(func, args, kwargs):
     return func(*tensor_of(args), **{name: tensor_of(value) for name, value in kwargs.items()})
 
 
+# 2 * eps is a Number again, whose float is 2 * float(eps) and whose tensor is 2 * eps.tensor: what is computed from a
+# setting follows the setting too. A float alone would stand in the trace as a constant.
 def _arithmetic(name: str):
     """The method `name` of float, which computes with the tensor too."""
     of_float, of_tensor = getattr(float, name), getattr(torch.Tensor, name)
@@ -108,6 +113,12 @@ class Draw:
     dtype: torch.dtype
 
 
+# Two passes over one training. The first, without `values`, draws as always and notes what was drawn:
+#
+#     torch.randn(3, generator=stream(seed, 1))  ->  draws[0] = Draw("randn", (), purpose=1, shape=(3,), ...)
+#
+# The second is traced, with the graph's inputs "random.0", "random.1" ... as `values`: call k gets input k. So no
+# number that was drawn stands in the graph, and a page can draw its own.
 class Random(TorchFunctionMode):
     """Notes each call with a generator in `draws` and its numbers in `values_drawn`; or answers it by `values`."""
 
@@ -120,6 +131,7 @@ class Random(TorchFunctionMode):
     def __torch_function__(self, func, types, args=(), kwargs=None):
         kwargs = kwargs or {}
         generator = kwargs.get("generator")
+        # No draw: all functions of torch come through here, and go on to it.
         if generator is None:
             target = kwargs.get("tensor", args[0] if args else None)
             shapes_alone = isinstance(target, torch.Tensor) and target.is_meta
@@ -156,6 +168,7 @@ class Random(TorchFunctionMode):
             bounds = tuple(map(float, args[1:]))
         elif kind == "randint":
             bounds = (int(args[0]),)
+        # `streams.stream` seeds a generator with 100 seed + purpose.
         purpose = generator.initial_seed() - 100 * self.seed
         return Draw(kind, bounds, purpose, 0, tuple(found.shape), found.dtype)
 
@@ -173,6 +186,7 @@ class Random(TorchFunctionMode):
 
 def chosen_once(chances: torch.Tensor, uniform: torch.Tensor) -> torch.Tensor:
     """(..., 1) one category of each row of `chances`: the first of exponential races, `uniform` of the same shape."""
+    # The argmax of chances / exponential number is category k with probability chances[k] / their sum.
     times = -torch.log1p(-uniform)
     return (chances / times).argmax(-1, keepdim=True)
 
@@ -181,9 +195,11 @@ def chosen(chances: torch.Tensor, uniform: torch.Tensor) -> torch.Tensor:
     """(..., count) categories of each row of `chances`: where each of `uniform` (..., count) falls in their sums."""
     size = chances.shape[-1]
     places = torch.arange(size)
+    # Running sums as a matrix product, since a page has products, and no cumsum.
     up_to = (places[:, None] <= places).to(chances.dtype)
     sums = chances @ up_to
     shares = sums / sums[..., -1:]
+    # The last share is 1 up to rounding; made exact, so that no number falls beyond the last category.
     shares = torch.where(places == size - 1, 1.0, shares)
     return (shares[..., None, :] < uniform[..., None]).sum(-1)
 
@@ -206,6 +222,7 @@ class Graph:
     draws: list[Draw]
 
 
+# flat("state", {"weights": [w, b], "lr": lr}, {})  ->  {"state.weights.0": w, "state.weights.1": b, "state.lr": lr}
 def flat(prefix: str, value, found: dict) -> dict:
     """{path: tensor} of the tensors in `value`, put into `found`."""
     if isinstance(value, torch.Tensor):
@@ -228,6 +245,7 @@ def with_numbers(config: Settings, numbers: dict[str, torch.Tensor]) -> Settings
     """`config` whose settings `numbers` are tensors to torch."""
     made = config.replace()
     for name, tensor in numbers.items():
+        # Past the frozen Settings, and past their check of what a reader gives.
         object.__setattr__(made, name, Number(getattr(config, name), tensor))
     return made
 
@@ -248,7 +266,15 @@ def followed():
 
 
 def trace_setup(kind: type[Training], config: Settings, settings: list[str]) -> Graph:
-    """The graph of (settings, random numbers) -> "state.NAME", what a run of `config` begins with."""
+    """The graph of (settings, random numbers) -> "state.NAME", what a run of `config` begins with.
+
+    Of a training whose weights are three normal numbers, and which has a setting lr:
+
+        inputs   "setting.lr", "random.0"
+        outputs  "state.weights.0" (1, 3), which is random.0; "state.lr" (1, 1), which is setting.lr in float32
+        draws    [Draw("randn", (), purpose=1, source=1, shape=(3,), dtype=torch.float32)]
+    """
+    # A plain start, which shows what is drawn and in which order.
     with Random(config.seed) as random:
         training = kind([config])
         training.start()
@@ -288,7 +314,15 @@ def stepped(training: Training, s: State, drawn: SimpleNamespace, t: int) -> dic
 
 
 def trace_step(kind: type[Training], config: Settings) -> Graph:
-    """The graph of (state, random numbers, "time") -> what `stepped` gives."""
+    """The graph of (state, random numbers, "time") -> what `stepped` gives.
+
+    Of weights w (1, 3) with noise, z = w + random.0, the loss sum(z**2) and plain gradient descent:
+
+        inputs   "state.weights.0", "state.lr", "random.0"   ("time" is gone: no operation reads it)
+        outputs  "z", "losses", "state.weights.0"            (not "state.lr", which a step leaves as it is)
+
+    and the new weights are w - lr * 2 z: autograd's own operations are in the graph, as any others.
+    """
     training = kind([config])
     s = training.start()
     with Random(config.seed) as random:
@@ -297,6 +331,7 @@ def trace_step(kind: type[Training], config: Settings) -> Graph:
     inputs |= placeholders(random.draws) | {"time": torch.tensor(1)}
 
     def one(given):
+        # The state again, each tensor replaced by its input: `flat` and `mapped` go through it in one order.
         tensors = iter([given[name] for name in of_state(s)])
         now = s.mapped(lambda _: next(tensors))
         values = [given[f"random.{k}"] for k in range(len(random.draws))]
@@ -319,17 +354,26 @@ def traced(function, inputs: dict[str, torch.Tensor], draws: list[Draw], mode: s
     """The graph of `function`, which takes and gives {name: tensor}, without what nobody reads.
 
     mode: "fake": a look at a value fails. "real": it sees that of the example, as a setup may where no input is in it.
+
+    For {"x": x} -> {"y": x.softmax(1)} of a (2, 3) tensor, the operations after the first pass, and after the second:
+
+        y = _softmax(x, 1, False)    ->    top = amax(x, [1], True)
+                                           e = exp(sub(x, top))
+                                           y = div(e, sum(e, [1], True))
     """
     outputs = []
 
     def listed(*values):
         given = dict(zip(inputs, values, strict=True))
         found = {name: value for name, value in function(given).items() if value is not None}
+        # make_fx knows positions alone: names are kept on the side, while it runs this function.
         outputs[:] = list(found)
         return [value.detach() for value in found.values()]
 
     arguments = list(inputs.values())
     fake = {"tracing_mode": mode, "_allow_non_fake_inputs": True}
+    # The first pass leaves operations whole, so that autograd takes the derivative that torch has for each of them.
+    # Attention goes by its formula: the fast kernels behind it are single operations that no table takes apart.
     with torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.MATH):
         whole = make_fx(listed, decomposition_table=FIRST, **fake)(*arguments)
     # A second pass takes it apart into few kinds of operations, none of which changes a tensor in place.
@@ -340,6 +384,8 @@ def traced(function, inputs: dict[str, torch.Tensor], draws: list[Draw], mode: s
     return graph
 
 
+# x, k -> softmax(x), k, with both outputs named as the inputs, becomes x -> softmax(x): that k is unchanged needs no
+# operation, and then nothing reads the input k.
 def prune(graph: Graph) -> None:
     """Take out outputs that are inputs unchanged, operations that nobody reads, and inputs of no other use."""
     nodes = graph.module.graph
@@ -348,6 +394,7 @@ def prune(graph: Graph) -> None:
     (end,) = [node for node in nodes.nodes if node.op == "output"]
     kept, outputs = [], []
     for name, result in zip(graph.outputs, end.args[0], strict=True):
+        # An output that is the input of its own name, through copies: the page's array holds it already.
         if names.get(source(result)) != name:
             kept.append(result)
             outputs.append(name)

@@ -71,6 +71,7 @@ def train_here(
             )
     configs = combined(base_config, shapes)
     numbers = numbers_of(base_config, named)
+    # Steps and seed belong to the page's own loop: they are no inputs of the graphs.
     besides = [field for field in ("steps", "seed") if field not in (*settings, *numbers)]
     sliders = {made["name"]: made for made in knobs(configs, [*settings, *numbers, *besides])}
     for field in settings:
@@ -78,6 +79,7 @@ def train_here(
             raise ValueError(f"settings = {field!r} is not allowed: here it has one value alone")
     numbers = [field for field in numbers if field in sliders]
     traced = programs(kind, configs, [*settings, *numbers], "shape")
+    # A field whose input the graph of the start does not read would be a slider without effect.
     followed = {name for made in traced for name in made.follows}
     more = [field for field in numbers if field in followed] + besides
     check(panels, traced[0].recorded)
@@ -121,6 +123,8 @@ def programs(
 
 def written(traced: Sequence[Program], word: str) -> str:
     """The code of `programs` with this word; a function that is like an earlier one is written once."""
+    # Two networks of one start: function shape0_setup(){...}, then const shape1_setup=shape0_setup; and so it is sent,
+    # read and compiled once. Programs differ by name at their heads alone, so that equal bodies are equal text.
     first, lines = {}, []
     for number, made in enumerate(traced):
         name = f"{word}{number}"

@@ -1,6 +1,17 @@
 """One loop nest of JavaScript: a value written into an array, or reduced into it.
 
 Axes that all arrays go through as one are merged. Each part of the value stands at the outermost loop that knows it.
+
+a * b into c, a and c being (2, 3) in b0 and b2, b a column (2, 1) in b1, expanded:
+
+    axes: size 2, strides 3 1 3; size 3, strides 1 0 1        of a, b and the target
+
+    for(let i0=0;i0<2;i0++){const t0=i0*3;const t2=b1[i0];        b does not move along the inner axis: it is read here
+    for(let i1=0;i1<3;i1++){b2[t0+i1]=(b0[t0+i1]*t2);}}
+
+a * a has only arrays that go straight through, so that its axes are one, of size 6:
+
+    for(let i0=0;i0<6;i0++){const t0=b0[i0];b2[i0]=(t0*t0);}
 """
 
 from __future__ import annotations
@@ -10,6 +21,8 @@ import re
 
 from clbook_book.live.values import Constant, Leaf, Value, leaves, uses
 
+# {s} is the running result, {v} the entry, {k} the counter of the innermost loop. v !== v holds of NaN alone,
+# which torch gives as the largest and as the smallest of entries that it is among.
 # {reduction: (start, what is done with an entry)}
 REDUCTIONS = {
     "sum": ("0", "{s}+={v}"),
@@ -42,6 +55,7 @@ class Axis:
     def goes_on(self, inner: Axis) -> bool:
         """Whether this axis and the next `inner` one are one to all arrays."""
         pairs = zip(self.strides, inner.strides, strict=True)
+        # A step outside is as far as all steps inside: strides 3 and 1 over sizes 2 and 3 are stride 1 over size 6.
         same = all(outer == stride * inner.size for outer, stride in pairs)
         return same and self.reduced == inner.reduced
 
@@ -71,6 +85,8 @@ class Nest:
         self.value, self.target, self.how, self.divide = value, target, how, divide
         self.address, self.add = address, add
         inputs = [value] if address is None else [value, address]
+        # How often each part is used (twice: it gets a name), and which views are read: a column of strides for each,
+        # and the last one for the target.
         self.uses = uses(*inputs)
         self.leaves = []
         for part in inputs:
@@ -82,6 +98,7 @@ class Nest:
 
     def all_axes(self, reduced: set[int]) -> list[Axis]:
         """The axes of more than one entry, the reduced ones last."""
+        # The target lacks the reduced axes, unless keepdim has left them at size 1: it does not move along them.
         own = list(self.target.view.stride())
         if len(own) < len(self.value.shape):
             for axis in sorted(reduced):
@@ -91,8 +108,10 @@ class Nest:
             if size == 1:
                 continue
             strides = [leaf.view.stride(axis) for leaf in self.leaves]
+            # Where an address says the place, the target's own strides have no part in it.
             moves = self.address is None and axis not in reduced
             found.append(Axis(size, [*strides, own[axis] if moves else 0], axis in reduced))
+        # The reduced axes become the inner loops, around which the running result stands.
         return sorted(found, key=lambda axis: axis.reduced)
 
     @staticmethod
@@ -113,6 +132,7 @@ class Nest:
         else:
             after = ""
             self.assignment()
+        # The lines of a level stand before the loop that it opens; `after` is behind the reduced loops, once a result.
         text = ""
         for level, lines in enumerate(self.lines):
             text += "".join(lines)
@@ -124,6 +144,7 @@ class Nest:
 
     def assignment(self) -> None:
         """Write the value to its place."""
+        # `of` fills `lines` on its way: what it returns refers to the names that it has given.
         _, text = self.of(self.value)
         if self.address is None:
             _, where = self.own_place()
@@ -133,9 +154,15 @@ class Nest:
         self.lines[-1].append(f"{self.target.array}[{where}]{sign}{text};")
 
     def reduction(self) -> str:
-        """Reduce the value in the inner loops; what is said after them."""
+        """Reduce the value in the inner loops; what is said after them.
+
+        The mean of a (2, 3) array b0 over its last axis, into b3; the last statement is what is returned:
+
+            for(let i0=0;i0<2;i0++){const t0=i0*3;let s=0;for(let i1=0;i1<3;i1++){s+=b0[t0+i1];}b3[i0]=s/3;}
+        """
         start, add = REDUCTIONS[self.how]
         _, text = self.of(self.value)
+        # An entry that is compared and then taken is computed once.
         if add.count("{v}") > 1 and not re.fullmatch(r"\w+", text):
             text = self.named(len(self.axes), text)
         index = ",si=0" if self.how == "argmax" else ""
@@ -154,6 +181,7 @@ class Nest:
 
     def named(self, level: int, text: str) -> str:
         """A name for `text`, said once at this level."""
+        # Equal text at one level is said once: two arrays of equal strides share the sum of their place.
         key = level, text
         if key not in self.names:
             self.names[key] = f"t{len(self.names)}"
@@ -162,6 +190,7 @@ class Nest:
 
     def place(self, strides: list[int], offset: int) -> tuple[int, str]:
         """(level, text) of offset + sum of index times stride, each partial sum at the level of its last index."""
+        # Strides 6 3 1: const t0=i0*6 in the first loop, const t1=t0+i1*3 in the second, t1+i2 in the third.
         moving = [k for k, stride in enumerate(strides) if stride]
         text, level = str(offset) if offset else "", 0
         for k in moving:
@@ -176,16 +205,19 @@ class Nest:
         """(level, text) of a value, at the outermost level that knows it."""
         if isinstance(value, Constant):
             return 0, f"({value.text})" if value.text.startswith("-") else value.text
+        # A part that the value names twice is the same object, and has been said.
         known = self.names.get(id(value))
         if known:
             return known
         if isinstance(value, Leaf):
             level, text = self.entry(value)
         else:
+            # An operation is known as soon as the last of its arguments is.
             parts = [self.of(argument) for argument in value.args]
             level = max((part[0] for part in parts), default=0)
             text = value.template.format(*(part[1] for part in parts))
             self.arrays.update(ARRAY.findall(value.template))
+        # What is known further out, or used twice, gets a name there; the rest stands where it is used.
         innermost = level == len(self.axes) and self.uses[id(value)] == 1
         if not innermost:
             text = self.named(level, text)
@@ -199,6 +231,7 @@ class Nest:
         column = self.leaves.index(leaf)
         strides = [axis.strides[column] for axis in self.axes]
         level, text = self.place(strides, leaf.view.storage_offset())
+        # A leaf without an array is its own place, as of arange.
         if not leaf.array:
             return level, text
         self.arrays.add(leaf.array)

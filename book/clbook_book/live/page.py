@@ -65,11 +65,22 @@ def program(
 ) -> Program:
     """The training `kind` of `config` in JavaScript; a page may change `settings` and the seed.
 
+    Of weights w (1, 3) that begin as normal numbers, with noise at each step and a setting lr, the Program has
+
+        code  function run_setup(){... return{inputs:{'setting.lr':p0,'random.0':p1},outputs:{...},prepare,step};}
+              function run_step(){... return{inputs:{'state.weights.0':p0,'state.lr':p1,'random.0':p2},...};}
+        spec  {"settings": {"lr": 0.1}, "seed": 0, "setup": [...], "step": [{"into": "random.0", "kind": "randn",
+              "bounds": (), "purpose": 2, "source": 0, "size": 3, "wide": False}]}
+
+    In the page `Program` of program.js makes a generator of 100 seed + purpose for each purpose and source, fills the
+    arrays `into`, calls the code, and so draws the numbers that torch draws from that seed.
+
     Raises:
         NotImplementedError: an operation or a kind of random numbers that a page cannot do; the message names it.
         ValueError: the trace does not do what the training does with other settings and another seed.
     """
     setup, step = trace_setup(kind, config, list(settings)), trace_step(kind, config)
+    # The start need not compute what no step reads.
     keep_outputs(setup, step.inputs)
     compare(kind, config, settings, setup, step)
     code = [Writer(setup).text(f"{name}_setup"), Writer(step).text(f"{name}_step")]
@@ -80,6 +91,7 @@ def program(
         "step": numbers(step),
     }
     training = kind([config])
+    # Colours of the points: the same in all runs of the page, which `compare` has checked.
     labels = labels_of(training).tolist()
     follows = [name for name in settings if f"setting.{name}" in read(setup)]
     shown = recorded(step)
@@ -92,6 +104,7 @@ def read(graph: Graph) -> set[str]:
     return {name for name, node in zip(graph.inputs, held, strict=True) if node.users}
 
 
+# Config(lr=0.1, steps=10, seed=0) -> Config(lr=0.125, steps=11, seed=1)
 def moved(config: Settings, settings: Sequence[str]) -> Settings:
     """`config` with another seed, and its steps and each of the settings moved a little, inside their ranges."""
     other = config.replace(seed=config.seed + 1)
@@ -106,6 +119,7 @@ def near(config: Settings, name: str) -> Settings:
     if isinstance(value, int):
         offered = [value + 1, value - 1]
     else:
+        # Up, and where the range ends there, down; 0 moves to 0.07.
         offered = [1.25 * value or 0.07, 0.8 * value]
     for other in offered:
         try:
@@ -125,6 +139,7 @@ def compare(
     other = moved(config, settings)
     with Random(other.seed) as random:
         training = kind([other])
+    # The training draws by itself; the graph is given the numbers that were drawn.
     s = training.start()
     given = numbered(random)
     for name in settings:
@@ -138,6 +153,7 @@ def compare(
     found = results(step, given)
     try:
         agree("a step", found, truth)
+    # Slow, and seldom needed: how far the training itself moves when its weights do, by next to nothing.
     except ValueError:  # what rounding does may be more
         others = [stepped(training, shaken(s, amount), drawn, 1) for amount in SHAKES]
         agree("a step", found, truth, others)
@@ -167,6 +183,7 @@ def keep_outputs(graph: Graph, names: Sequence[str]) -> None:
     ]
     graph.outputs = [name for name, _ in chosen]
     end.args = ([result for _, result in chosen],)
+    # An input that nothing reads any more stays: its place among the arguments is fixed.
     nodes.eliminate_dead_code()
     graph.module.recompile()
 
@@ -225,6 +242,7 @@ def agree(
     """
     for name, value in found.items():
         truth = wanted[name].detach().double()
+        # By the largest entry, since small ones are differences of large ones.
         largest = float(truth.nan_to_num().abs().max()) or 1.0
         allowed = 1e-5 * largest
         for other in others:
@@ -239,6 +257,7 @@ def agree(
 
 def labels_of(training: Training) -> torch.Tensor:
     """The class of each point; one class where the training has none."""
+    # Only those of the state have the runs as an axis before.
     for holder in (training.shared, training, training.state):
         labels = getattr(holder, "labels", None)
         if labels is not None:

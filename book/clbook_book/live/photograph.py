@@ -45,6 +45,7 @@ def program() -> str:
 
     def one(given):
         values = [given[f"random.{k}"] for k in range(len(random.draws))]
+        # `numbers_of` draws once more, and each call gets an input of the graph.
         with Random(0, values):
             drawn = numbers_of(generator)
         return {"view": view(given["given.photograph"], drawn), "drawn": drawn}
@@ -52,6 +53,7 @@ def program() -> str:
     graph = traced(one, inputs, random.draws, "fake")
     parts = [shared_code(), Writer(graph).text("view")]
     parts.append(f"const draws={json.dumps(numbers(graph))},columns={json.dumps(COLUMNS)};")
+    # Inside one function, so that its names do not meet those of another block of the page.
     body = "\n".join(parts)
     return f"function clbookViews(){{{body}\nreturn{{make:view(),draws,columns,Generator}};}}"
 

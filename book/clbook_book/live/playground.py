@@ -72,6 +72,7 @@ class Playground(Block):
     def setup(self, traced: list) -> dict:
         """What the script reads."""
         programs = [made.spec for made in traced]
+        # No sliders are shown: their ranges are for programs, which may ask for a run.
         sliders = knobs([self.config], ("steps", "seed"))
         return {
             "room": self.config.n,

@@ -68,6 +68,7 @@ class Pulling(Block):
         """What the script reads."""
         sliders = knobs(self.ways(), tuple(self.settings))
         for slider in sliders:
+            # The page's own words take the place of those of the Config.
             slider["label"], slider["words"] = self.settings[slider["name"]]
         programs = [made.spec for made in traced]
         return {

@@ -1,6 +1,8 @@
 // torch's CPU generator: mt19937, and what torch makes of its numbers (ATen/core/MT19937RNGEngine.h and
 // ATen/core/DistributionsHelper.h), in the order in which torch takes them.
 class Generator {
+  // new Generator(5) and torch.Generator().manual_seed(5) give the same words of 32 bits one by one, and so the same
+  // numbers of each kind below, as long as both are asked for the same ones in the same order.
   constructor(seed) {
     const s = this.words = new Uint32Array(624);
     s[0] = seed;
@@ -9,6 +11,7 @@ class Generator {
     this.normals = []; // that have been made and not yet taken
   }
 
+  // One new word of the state for each call, where torch makes 624 at once: in the end the same words.
   bits() { // 32 of them
     const s = this.words, i = this.at, next = (i + 1) % 624;
     let y = s[i] & 0x80000000 | s[next] & 0x7fffffff;
@@ -42,6 +45,7 @@ class Generator {
     }
     const block = (from) => {
       for (let i = from; i < from + 16; i++) out[i] = this.uniform(wide);
+      // Entries i and i + 8 of a block are the two numbers of one pair.
       for (let i = from; i < from + 8; i++) {
         const [x, y] = pair(out[i + 8], out[i], round);
         out[i] = round(x * round(std)) + mean;

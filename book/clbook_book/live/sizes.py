@@ -3,6 +3,14 @@
 The function is written as JavaScript for some n and d. Only numbers may differ between the texts; each that does must
 be one polynomial of n and d in all of them, and that polynomial takes its place. There are more sizes than a
 polynomial has coefficients, so that a number of another kind is found and refused.
+
+The mean of the squares of (n, d) numbers at (3, 2) and at (5, 2), and what is made of these and five more sizes:
+
+    for(let i0=0;i0<6;i0++){const t0=p0[i0];s+=(t0*t0);}b1[0]=s/6;
+    for(let i0=0;i0<10;i0++){const t0=p0[i0];s+=(t0*t0);}b1[0]=s/10;
+
+    const q0=+1*n*d;
+    for(let i0=0;i0<q0;i0++){const t0=p0[i0];s+=(t0*t0);}b1[0]=s/q0;
 """
 
 from __future__ import annotations
@@ -19,6 +27,7 @@ from clbook.diagnose import measures
 from clbook_book.live.graph import traced
 from clbook_book.live.javascript import Writer
 
+# Numbers that stand alone, 6 or 0.5 or 1e-07, and not the digits of a name: b1, i0.
 NUMBER = re.compile(r"(?<![\w$.])\d+(?:\.\d+)?(?:e[+-]?\d+)?")
 MONOMIALS = ("1", "n", "d", "n*n", "n*d", "d*d")
 
@@ -65,14 +74,17 @@ def example(n: int, d: int) -> dict[str, Tensor]:
 
 def merged(texts: Sequence[str], sizes: Sequence[tuple[int, int]], name: str) -> str:
     """One text with parameters n and d in place of one for each of the sizes."""
+    # What stands between the numbers must be the same text at all sizes.
     between = [NUMBER.split(text) for text in texts]
     if any(parts != between[0] for parts in between):
         raise ValueError(f"{name} is not allowed: it must do the same at all sizes, {sizes}")
+    # A column is one place of the text, with its number at each of the sizes.
     columns = zip(*(NUMBER.findall(text) for text in texts), strict=True)
     known = {}
     numbers = []
     for column in columns:
         if len(set(column)) > 1:
+            # Equal polynomials share one name.
             term = polynomial([float(number) for number in column], sizes)
             numbers.append(known.setdefault(term, f"q{len(known)}"))
         else:
@@ -91,6 +103,7 @@ def polynomial(numbers: Sequence[float], sizes: Sequence[tuple[int, int]]) -> st
         values.append([1, n, d, n * n, n * d, d * d])
     table = np.array(values, float)
     found, *_ = np.linalg.lstsq(table, np.array(numbers), rcond=None)
+    # Solved in floating point, so rounded to halves and then tried: all sizes must come out exactly.
     found = np.round(2 * found) / 2
     if not np.array_equal(table @ found, numbers):
         raise ValueError(f"{numbers} is not allowed: it must be a polynomial of n and d, {sizes}")
