@@ -7,6 +7,7 @@ refused, by name.
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import operator
 
@@ -21,6 +22,7 @@ from clbook_book.live.values import (
     Value,
     empty,
     leaves,
+    looked_in,
     number,
     places,
     single,
@@ -28,6 +30,8 @@ from clbook_book.live.values import (
 
 aten = torch.ops.aten
 
+# What an operation is at one entry. The third of x > 0, a, b, by "where": "{0}?{1}:{2}", becomes (x[i]>0)?a[i]:b[i].
+# The two tables differ in cost alone, which decides whether a result is kept in an array or computed anew (SPREAD).
 CHEAP = {
     "add": "{0}+{1}",
     "sub": "{0}-{1}",
@@ -41,15 +45,15 @@ CHEAP = {
     "ne": "{0}!=={1}",
     "bitwise_and": "{0}&{1}",
     "bitwise_or": "{0}|{1}",
-    "logical_and": "{0}&&{1}",
-    "logical_or": "{0}||{1}",
+    "logical_and": "({0}&&{1})?1:0",
+    "logical_or": "({0}||{1})?1:0",
     "minimum": "Math.min({0},{1})",
     "maximum": "Math.max({0},{1})",
     "remainder": "({0}%{1}+{1})%{1}",
     "fmod": "{0}%{1}",
     "where": "{0}?{1}:{2}",
     "neg": "-{0}",
-    "relu": "{0}>0?{0}:0",
+    "relu": "{0}<0?0:{0}",
     "abs": "Math.abs({0})",
     "logical_not": "!{0}",
     "bitwise_not": "!{0}",
@@ -82,6 +86,7 @@ ROUNDED = {"floor": "Math.floor({0}/{1})", "trunc": "Math.trunc({0}/{1})"}
 # Operations whose result jumps: they see each number as torch keeps it, in single precision, and not as JavaScript has
 # computed it, in double. Else `x + b === m`, m being the largest x + b in an array of single precision, is never true.
 JUMPS = {"ge", "gt", "le", "lt", "eq", "ne", "remainder", "fmod", "floor"}
+# Other views of the same numbers: nothing is computed, only shape, strides and offset change.
 VIEWS = {
     "view",
     "_unsafe_view",
@@ -98,6 +103,7 @@ VIEWS = {
     "split",
     "unbind",
 }
+# Operations that give their argument, of another type perhaps: a graph changes no tensor in place, so needs no copies.
 SAME = {"alias", "detach", "clone", "lift_fresh_copy", "_to_copy", "copy"}
 FILLS = {"full": 1, "full_like": 1, "scalar_tensor": 0}  # which argument is the number
 TYPES = {
@@ -114,6 +120,14 @@ OVERLOADS = {"slice_scatter": "Tensor", "select_scatter": "int"}
 
 class Writer:
     """JavaScript of a graph: `Writer(graph).text("NAME")`.
+
+    The nodes are walked once, in order, and each becomes a value. Of softmax of a (2, 3) input x, in p0:
+
+        top = amax(x, [1], True)    a kernel that fills b1                for ... b1[i0]=s;
+        d = sub(x, top)             an Operation, and no kernel
+        e = exp(d)                  costly and read twice: fills b2       for ... b2[t0+i1]=(exp((p0[t0+i1]-t2)));
+        z = sum(e, [1], True)       a kernel that fills b3                for ... b3[i0]=s;
+        y = div(e, z)               an Operation; an output: fills b4     for ... b4[t0+i1]=(b2[t0+i1]/t2);
 
     Attributes:
         arrays: {name: (size, type)} of the arrays.
@@ -161,6 +175,8 @@ class Writer:
 
     def write(self, value: Value, target: Leaf, **how) -> Leaf:
         """Write a value into an array."""
+        # A target with an address is set in part, or added to: its other entries must be copied anew each time,
+        # so that all kernels that write it are done at every step (see `parted`).
         nest = Nest(value, target, **how)
         self.kernels.append(nest.kernel())
         if nest.address is not None:
@@ -173,6 +189,7 @@ class Writer:
             return value
         if not isinstance(value, Operation):
             return self.write(value, self.array(value.shape, value.dtype))
+        # An operation that several read is carried out once.
         if value.held is None:
             value.held = self.write(value, self.array(value.shape, value.dtype))
         return value.held
@@ -196,6 +213,8 @@ class Writer:
         total = cost + sum(value.cost for value in values)
         return Operation(template, values, tuple(shape), dtype, total)
 
+    # x + b === m, all in single precision, is written Math.fround(p0[i0]+p1[i0])===t4: m was rounded when it was put
+    # into its array, and the sum beside it must be rounded alike.
     def kept(self, args: list) -> list:
         """The arguments of an operation of JUMPS: in single precision, where torch has them so."""
         given = [empty(a.shape, a.dtype) if isinstance(a, Value) else a for a in args]
@@ -218,6 +237,7 @@ class Writer:
         shape = tuple(shape)
         if value.shape == shape:
             return value
+        # a[:, None] * exp(b) of (2,) and (3,): exp is taken of three entries first, and not at each of the six places.
         if value.cost >= SPREAD and math.prod(shape) > math.prod(value.shape):
             value = self.realize(value)
         return self.viewed(value, lambda tensor: tensor.expand(shape), shape)
@@ -227,9 +247,11 @@ class Writer:
         try:
             return self.pushed(value, view, tuple(shape))
         except RuntimeError:
+            # As x.mT.reshape(6) of a (2, 3) array: no strides go through it in that order.
             held = self.realize(value) if isinstance(value, Operation) else self.copied(value)
             return Leaf(held.array, view(held.view))
 
+    # (x + 1).mT is x.mT + 1: no array is made for x + 1, and the loop reads x by turned strides, p0[t0+i1*3]+1.
     def pushed(self, value: Value, view, shape) -> Value:
         """A view of an operation is the operation on views of its arguments."""
         if isinstance(value, Leaf):
@@ -237,7 +259,7 @@ class Writer:
         if isinstance(value, Constant):
             return Constant(value.text, shape, value.dtype)
         args = [self.pushed(argument, view, shape) for argument in value.args]
-        return Operation(value.template, args, shape, value.dtype, value.cost)
+        return dataclasses.replace(value, args=args, shape=shape, held=None)
 
     # Operations of the graph.
 
@@ -246,10 +268,12 @@ class Writer:
         args = list(torch.fx.map_arg(node.args, lambda argument: known[argument]))
         if node.target is operator.getitem:
             return args[0][args[1]]
+        # "aten::add" -> "add", whichever overload: of tensors, of a number, of both.
         name = node.target._schema.name.split("::")[1]
         if node.target._overloadname == "default":
             name = {"min": "amin", "max": "amax"}.get(name, name)
         result = self.apply(name, node, args)
+        # What is costly and read twice is put into an array; what is cheap is computed anew by each reader.
         shared = isinstance(result, Operation) and len(node.users) > 1
         return self.realize(result) if shared and result.cost >= SPREAD else result
 
@@ -269,6 +293,7 @@ class Writer:
         if name in REDUCTIONS:
             return self.reduced(name, node, args)
         method = getattr(self, f"of_{name}", None)
+        # A tensor that was changed in place, which tracing has made a copy with one view replaced.
         if name.endswith("_scatter"):
             method = self.scattered
         if method is None:
@@ -281,6 +306,7 @@ class Writer:
         if result.dtype == value.dtype or isinstance(value, Constant):
             return value
         whole = not result.is_floating_point() and value.dtype.is_floating_point
+        # The plus makes numbers of JavaScript's true and false.
         if result.dtype == torch.bool:
             template = "+!!{0}"
         elif whole:
@@ -300,6 +326,7 @@ class Writer:
             return self.viewed(value, apart, result.shape)
         parts = []
         for k, part in enumerate(result):
+            # The view of part k: the whole split is made anew, and one of its parts taken.
             parts.append(self.viewed(value, lambda tensor, k=k: apart(tensor)[k], part.shape))
         return parts
 
@@ -313,12 +340,14 @@ class Writer:
         template = CHEAP[name]
         if name in JUMPS or node.kwargs.get("rounding_mode"):
             args = self.kept(args)
+        # torch.add(a, b, alpha=2) is a + 2 b.
         if name in ("add", "sub"):
             factor = node.kwargs.get("alpha", args[2] if len(args) > 2 else 1)
             if factor != 1:
                 args[1] = self.operation("{0}*{1}", [args[1], factor], shape, dtype)
         if name == "div":
             template = ROUNDED.get(node.kwargs.get("rounding_mode"), template)
+        # What follows are options, such as alpha.
         count = 3 if name == "where" else 2
         return self.operation(template, args[:count], shape, dtype)
 
@@ -353,6 +382,7 @@ class Writer:
         axes = {axis % len(value.shape) for axis in axes}
         target = self.array(result.shape, result.dtype)
         count = math.prod(value.shape[axis] for axis in axes)
+        # Over one entry nothing is reduced: its index is 0, and all else is the entry itself.
         if count == 1 and name == "argmax":
             return self.literal(0, result.shape, result.dtype)
         if count == 1:
@@ -369,6 +399,7 @@ class Writer:
         target = self.array(result.shape, result.dtype)
         three = [target, *map(self.realize, args)]
         views = [leaf.view if leaf.view.ndim == 3 else leaf.view[None] for leaf in three]
+        # Each matrix goes to `mm` of runtime.js as array, offset and two strides: a transposed one needs no copy.
         rows, columns, inner = *views[0].shape[1:], views[1].shape[2]
         for run in range(len(views[0])):
             given = []
@@ -385,6 +416,7 @@ class Writer:
     def of__linalg_eigh(self, node, args: list) -> list[Leaf]:
         """Eigenvalues, ascending, and eigenvectors of symmetric matrices."""
         values, vectors = (self.array(result.shape, result.dtype) for result in node.meta["val"])
+        # `eigenvalues` uses its matrix up, so it gets one of its own.
         matrix = self.copied(args[0])
         size = matrix.shape[-1]
         asked = [values, vectors, matrix]
@@ -404,6 +436,7 @@ class Writer:
         target = self.array(result.shape, result.dtype)
         axis = args[1] % result.ndim if len(args) > 1 else 0
         start = 0
+        # Each tensor is written into its own stretch of the result: a view of the target, as a view of a source.
         for part in args[0]:
             size = part.shape[axis]
             if math.prod(part.shape):
@@ -417,6 +450,7 @@ class Writer:
         view = getattr(aten, name.removesuffix("_scatter"))
         view = getattr(view, OVERLOADS.get(name, "default"))
         target = self.copied(args[0])
+        # x.slice_scatter(y, 0, 1, 3): slice(x, 0, 1, 3) says where in the copy of x the entries of y belong.
         part = view(target.view, *node.args[2:], **node.kwargs)
         self.write(self.expanded(args[1], part.shape), Leaf(target.array, part))
         return target
@@ -424,7 +458,10 @@ class Writer:
     # Indices.
 
     def of_index(self, node, args: list) -> Operation:
-        """Entries at given indices along some axes."""
+        """Entries at given indices along some axes.
+
+        x[i] of x (4, 3) and i (2,) is p0[i1+t3*3], t3 being entry i0 of i, plus 4 where it is below 0.
+        """
         base = self.realize(args[0])
         return self.looked_up(base, self.address(base.view, args[1], node), node)
 
@@ -442,13 +479,16 @@ class Writer:
     def looked_up(self, base: Leaf, where: Value, node) -> Operation:
         """The entries of an array at these places."""
         result = node.meta["val"]
+        # Dear enough to be kept where it is used twice: reading here and there is slow.
         cost = SPREAD + where.cost
-        return Operation(f"{base.array}[{{0}}]", [where], tuple(result.shape), result.dtype, cost)
+        text, shape = f"{base.array}[{{0}}]", tuple(result.shape)
+        return Operation(text, [where], shape, result.dtype, cost, looks_in=base.array)
 
     def of_index_put(self, node, args: list) -> Leaf:
         """A copy, in which entries at given indices are set, or added to."""
         base, indices, source = args[:3]
         target = self.copied(base)
+        # torch tells the shape of base[indices] from the shapes alone.
         chosen = [slice(None) if i is None else empty(i.shape, torch.int64) for i in indices]
         shape = empty(base.shape, base.dtype)[tuple(chosen)].shape
         where = self.address(target.view, indices, node, shape)
@@ -470,6 +510,8 @@ class Writer:
         shape = node.meta["val"].shape if shape is None else shape
         axes = [axis for axis, index in enumerate(indices) if index is not None]
         wide = torch.broadcast_shapes(*(indices[axis].shape for axis in axes))
+        # NumPy's rule: the axes of the indices stand where the indexed ones stood, or first, where those are apart.
+        # The other axes are walked by their strides, and each index adds its own stride times its value.
         side_by_side = axes == list(range(axes[0], axes[0] + len(axes)))
         first = axes[0] if side_by_side else 0
         strides = [base.stride(axis) for axis in range(base.ndim) if axis not in axes]
@@ -479,6 +521,7 @@ class Writer:
         for axis in axes:
             index = self.expanded(indices[axis], wide)
             index = self.viewed(index, lambda x: x.reshape(x.shape + after), wide + after)
+            # Negative indices count from the end.
             template = "{0}<0?{0}+{1}:{0}"
             index = self.operation(template, [index, base.shape[axis]], index.shape, torch.int64, 0)
             given = [total, index, base.stride(axis)]
@@ -496,21 +539,30 @@ class Writer:
     # The end of the graph.
 
     def finish(self, results: list[Value]) -> None:
-        """Write what goes on to the next step to where it is read, once nobody else reads it there."""
+        """Write what goes on to the next step to where it is read, once nobody else reads it there.
+
+        Of w in p0, with the outputs "loss" and "state.w" = w - lr * grad:
+
+            b7[0]=b4[0];                      "loss", for seeing, has an array of its own
+            p0[i0]=(p0[i0]-(t1*b5[i0]));      "state.w" goes back into the input: the next step begins from it
+        """
         late = []
         for name, value in zip(self.graph.outputs, results, strict=True):
             if name in self.inputs:
                 late.append((Leaf(self.inputs[name], empty(value.shape, value.dtype)), value))
             else:
                 self.outputs[name] = self.copied(value).array
+        # Two ways in which writing would spoil a read. others: this value reads what another one of them overwrites.
+        # turned: it reads what it overwrites in another order, as w.mT and w[i] do. Then it is made elsewhere first.
+        targets = {target.array for target, _ in late}
         for k, (target, value) in enumerate(late):
-            others = [leaf for j, (_, other) in enumerate(late) if j != k for leaf in leaves(other)]
-            wanted = any(leaf.array == target.array for leaf in others)
-            turned = any(
+            read = leaves(value)
+            others = any(leaf.array in targets - {target.array} for leaf in read)
+            turned = bool(looked_in(value) & targets) or any(
                 leaf.array == target.array and leaf.view.stride() != target.view.stride()
-                for leaf in leaves(value)
+                for leaf in read
             )
-            if wanted or turned:
+            if others or turned:
                 late[k] = target, self.copied(value)
         for target, value in late:
             self.write(value, target)
@@ -521,6 +573,15 @@ class Writer:
         """A function NAME() that gives {inputs, outputs, prepare, step}: arrays by name, and what is done.
 
         `step(due)` goes on; where it is due, it also fills the outputs that are no inputs, which are for seeing alone.
+
+        Of the softmax x -> "x", an input and an output, shortened:
+
+            function run(){
+            const b1=new Float32Array(2);const b2=new Float32Array(6);const p0=new Float32Array(6);
+            function step0(){for(let i0=0;i0<2;i0++){... let s=-Infinity; ... b1[i0]=s;}}
+            function step1(){...}function step2(){...}function step3(){...}
+            function prepare(due){}function step(due){step0();step1();step2();step3();}
+            return{inputs:{'x':p0},outputs:{},prepare,step};}
         """
         once, often = self.parted()
         kept = {*self.inputs.values(), *self.outputs.values(), *self.constants}
@@ -539,6 +600,7 @@ class Writer:
             calls = ""
             for k, kernel in enumerate(kernels):
                 calls += "due&&" if part == "step" and k in seen else ""
+                # One call needs no function around it; loops do, since a browser compiles function by function.
                 if kernel.text.startswith(CALLED):
                     calls += renamed(kernel.text)
                     continue
@@ -561,6 +623,8 @@ class Writer:
 
     def parted(self) -> tuple[list[Kernel], list[Kernel]]:
         """What is done once, and what is done at every step: all that depends on what a step changes or draws."""
+        # Settings and what is computed from them alone stay through a run: that is done once, by `prepare`. A kernel
+        # that reads what moves is done at every step, and what it writes moves as well.
         moving = set()
         for name, array in self.inputs.items():
             if (
@@ -579,6 +643,7 @@ class Writer:
 
     def only_seen(self, kernels: list[Kernel]) -> set[int]:
         """The numbers of the kernels that the next step does not depend on."""
+        # Backwards from the state: a kernel that writes nothing wanted is for seeing, as the loss without its gradient.
         wanted = {self.inputs[name] for name in self.graph.outputs if name in self.inputs}
         if not wanted:
             return set()
@@ -592,6 +657,8 @@ class Writer:
 
     def shared(self, kernels: list[Kernel], kept: set[str]) -> dict[str, str]:
         """{array: the one that it may stand in}: arrays of one size and type that do not live at the same time."""
+        # In the softmax, top (b1) is last read before the sum (b3, of equal size and type) is written: both are in b1.
+        # Arrays that live on, as inputs, outputs and what `prepare` has filled, are in `kept` and never shared.
         last = {}
         for k, kernel in enumerate(kernels):
             for array in kernel.reads:

@@ -1,4 +1,14 @@
-"""What the writer of JavaScript computes with: numbers in arrays, constants, and operations not yet carried out."""
+"""What the writer of JavaScript computes with: numbers in arrays, constants, and operations not yet carried out.
+
+Of e = exp(x - top), x being (2, 3) in the array p0 and top (2, 1) in the array b1, nothing is computed at first:
+
+    Operation("exp({0})", [
+        Operation("{0}-{1}", [
+            Leaf("p0", a view of strides (3, 1)),
+            Leaf("b1", a view of strides (1, 0))])])    stride 0: all three columns read one entry
+
+Once its numbers are needed, one loop nest writes the whole tree: exp((p0[t0+i1]-t2)) at each entry.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +18,8 @@ import math
 import torch
 
 
+# The rules of views (which strides a transpose, a slice or an expand has, and which reshape needs a copy) are torch's
+# own: it is asked on such a tensor, and no second version of them is written here.
 def empty(shape, dtype: torch.dtype) -> torch.Tensor:
     """A tensor without numbers: it knows its shape, strides and offset, and torch's views of it do."""
     return torch.empty(tuple(shape), dtype=dtype, device="meta")
@@ -24,6 +36,7 @@ class Leaf:
 
     array: str
     view: torch.Tensor
+    # No arguments and no cost, so that each kind of value can be walked through alike.
     args = ()
     cost = 0
 
@@ -55,6 +68,7 @@ class Operation:
         template: JavaScript, with {0}, {1} ... in the place of the arguments.
         cost: of an entry, about that of so many sums.
         held: the Leaf that has been filled with it, if it has been carried out.
+        looks_in: the array whose entries it reads at computed places, which is no argument.
     """
 
     template: str
@@ -63,11 +77,13 @@ class Operation:
     dtype: torch.dtype
     cost: int
     held: Leaf | None = None
+    looks_in: str = ""
 
 
 Value = Leaf | Constant | Operation
 
 
+# 2.0 -> "2", 1e-07 -> "1e-07", True -> "1", float("inf") -> "Infinity"
 def number(x) -> str:
     """A Python number in JavaScript."""
     if isinstance(x, bool):
@@ -84,25 +100,27 @@ def single(x) -> float:
     return torch.tensor(float(x), dtype=torch.float32).item()
 
 
+# places((2, 3), (3, 1), 0) is 0 1 2, 3 4 5: the places of a (2, 3) array themselves. It is a Leaf without an array, and
+# its "entry" is the index that would be looked up. So indices are computed in the same loops as all other values.
 def places(shape, strides, offset: int) -> Leaf:
     """The whole numbers offset + sum of index times stride."""
     reach = offset + 1
     for size, stride in zip(shape, strides, strict=True):
         reach += max(size - 1, 0) * stride
+    # As long as the largest place: as_strided checks that a view stays inside.
     base = torch.empty(max(reach, 1), dtype=torch.int64, device="meta")
     return Leaf("", base.as_strided(tuple(shape), tuple(strides), offset))
 
 
-def leaves(value: Value) -> list[Leaf]:
-    """The leaves of a value, each once."""
+def parts(value: Value) -> list[Value]:
+    """A value and all that it is computed from, each once."""
     found, seen = [], set()
 
     def visit(part):
         if id(part) in seen:
             return
         seen.add(id(part))
-        if isinstance(part, Leaf):
-            found.append(part)
+        found.append(part)
         for argument in part.args:
             visit(argument)
 
@@ -110,6 +128,17 @@ def leaves(value: Value) -> list[Leaf]:
     return found
 
 
+def leaves(value: Value) -> list[Leaf]:
+    """The leaves of a value, each once."""
+    return [part for part in parts(value) if isinstance(part, Leaf)]
+
+
+def looked_in(value: Value) -> set[str]:
+    """The arrays in which a value looks entries up at computed places."""
+    return {part.looks_in for part in parts(value) if isinstance(part, Operation)}
+
+
+# Of x * x, by the template {0}*{0}: {the product: 1, x: 2}. What is used twice gets a name in the loop (loops.py).
 def uses(*values: Value) -> dict[int, int]:
     """{id of a part: how often it is named} of the parts of some values."""
     found = {}
@@ -120,6 +149,7 @@ def uses(*values: Value) -> dict[int, int]:
             return
         for k, argument in enumerate(part.args):
             visit(argument)
+            # A template that names an argument twice would compute it twice.
             if part.template.count(f"{{{k}}}") > 1:
                 found[id(argument)] += 1
 
