@@ -11,7 +11,7 @@ from stepping import advance
 from clbook import theory
 from clbook.experiments import separability, sphere
 from clbook.losses import generalized, softplus
-from clbook_book.audit.ls import batches, drift, exact, measures, repair, variants
+from clbook_book.audit.ls import batches, drift, exact, measures, noisy, repair, variants
 from clbook_book.course.separability import recipes as chapter
 from clbook_book.course.sphere import recipes
 
@@ -33,6 +33,29 @@ def test_the_bounds_of_the_lemma_follow_the_second_variation_by_autograd():
     """Both are positive, and the corrected one is the closer: a bound of a number that autograd gives as well."""
     found, printed, right = exact.lower_bounds(3, 0.999).T
     assert (printed > 0).all() and (printed < right).all() and (right < found).all()
+
+
+def test_equal_integrals_are_not_enough_for_theorem_3_1_where_g_differs():
+    """Five points of the circle, 1 + 2 + 2: the integrals have no part along it, and the gradient has."""
+    angle = torch.tensor([0.0, 1, 1, -1, -1], dtype=torch.float64) * math.radians(111.2906932877089)
+    z = torch.stack([angle.cos(), angle.sin()], 1).requires_grad_()
+    along = torch.stack([-angle.sin(), angle.cos()], 1)
+    loss = 5 * generalized(z, z, lambda t: -t, softplus)
+    (slope,) = torch.autograd.grad(loss, z)
+    apart = (z[:, None] - z).detach()
+    similar = torch.exp(-apart.square().sum(2) / 2)
+    integrals = -(similar[..., None] * apart).mean(1)
+    assert (integrals * along).sum(1).abs().max() < 1e-14
+    assert (slope * along).sum(1).abs().max() > 2e-3
+    assert similar.mean(1).max() - similar.mean(1).min() > 0.1
+
+
+def test_scatter_of_the_views_slows_the_gap_and_closes_it():
+    """The rate is (Theta / 4 tau)(1 - M^2 / tau), twice that with the full gradient, for narrow starts."""
+    for gradient, times in (("partial", 1), ("full", 2)):
+        for scatter in (0.0, 0.5, 2.0):
+            law = times * 2 * noisy.SCALE**2 / (4 * noisy.TAU) * (1 - scatter)
+            assert noisy.growth(1e-3, scatter, gradient) == pytest.approx(law, rel=2e-3)
 
 
 def test_the_printed_bound_is_that_of_a_sum():

@@ -54,18 +54,20 @@ CASES = {
         "not seen here": {"several": {"3 in 2-D": runs(5, 6, 7, 8, None)}},
     },
     "ls-any-family": {
-        "holds when": {
+        "seen here": {
+            "to_the_end": ended(5.0, 9.0),
             "random_features": ended(5.0, 9.0),
             "linear_maps": {"spline": runs(*[3] * 5)},
         },
         "undecided": {
-            "random_features": ended(5.0, NAN),
+            "to_the_end": ended(5.0, NAN),
+            "random_features": ended(5.0, 9.0),
             "linear_maps": {"spline": runs(*[3] * 5)},
         },
     },
     "ls-theorem-4-3": {
-        "holds when": {"to_the_end": ended(5.0, 9.0), "equal_means": equal(0.0), **overlap(-1.0)},
-        "undecided": {"to_the_end": ended(5.0, NAN), "equal_means": equal(0.0), **overlap(-1.0)},
+        "holds": {"scattered": {("partial", 0.0): np.ones(3), ("partial", 2.0): np.ones(3)}},
+        "fails": {"scattered": {("partial", 0.0): np.ones(3), ("partial", 2.0): -np.ones(3)}},
     },
     "ls-step-5": {
         "holds": {"printed_bounds": {1: [-9.0, -8.0]}, "equal_means": equal(0.0)},

@@ -11,7 +11,7 @@ from clbook.experiments.separability import Config
 from clbook.metrics import separable
 from clbook_book import records
 from clbook_book.audit.judging import of_computed, of_groups, of_record, of_runs
-from clbook_book.audit.ls import checks, computed, exact, repair
+from clbook_book.audit.ls import checks, computed, exact, noisy, repair
 from clbook_book.audit.ls.recipes import each
 from clbook_book.audit.ls.variation import second_variation, within_lemma
 from clbook_book.course.separability import series
@@ -164,6 +164,20 @@ to_the_end = of_record("ls-to-the-end")
 def equal_means():
     """A start at rest that meets all conditions of Theorem 4.3: the clusters' means are equal."""
     return repair.equal_means(n=100, eps=0.1, tau=1.0)
+
+
+SCATTERS = (0.0, 0.09, 0.49, 0.81, 1.21, 2.25)
+
+
+@functools.cache
+def scattered():
+    """{(gradient, squared scatter of the views / tau): growth of 40 gaps up to eps}; means apart, without overlap."""
+    gaps = np.linspace(0, noisy.EPS, 41)[1:]
+    return {
+        (gradient, scatter): np.array([noisy.growth(gap, scatter, gradient) for gap in gaps])
+        for gradient in ("partial", "full")
+        for scatter in SCATTERS
+    }
 
 
 # Starts that meet all conditions of Theorem 4.3 and no weights separate: the clusters' gradients overlap.

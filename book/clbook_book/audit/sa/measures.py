@@ -601,7 +601,7 @@ def photo_decline(photographs):
     for name, record in photographs.items():
         cka = record.cka.sel(loss="nscl")
         changes[name] = last(cka) - cka.isel(epoch=3)
-    falls = [Every(-change) for change in changes.values()]
+    falls = [-change for change in changes.values()]
     return lists(changes, *falls, form="+.2f", before="changes by: ")
 
 
@@ -637,7 +637,7 @@ def photo_centres_ce(photographs):
         ce = record.nccc.sel(loss="ce")
         nscl = record.nccc.sel(loss="nscl")
         found |= {f"{name} CE": ce, f"{name} NSCL": nscl}
-        leads.append(ce - nscl)
+        leads.append(nscl - ce if name == "CIFAR-10" else ce - nscl)
     return lists(found, *leads, form=".3f")
 
 
