@@ -29,6 +29,14 @@ def similar(nscl, scl, ce):
     return both(xarray.Dataset({"cka": values, "rsa": values}))
 
 
+def ended(later):
+    """Both sets with a CKA of .5 after the third epoch, and this one after the fourth."""
+    values = curves(1, 0.5, 0.5, 0.5)
+    return both(
+        xarray.Dataset({"cka": xarray.concat([values, 0 * values[:, -1] + later], "epoch")})
+    )
+
+
 def right(*accuracies):
     """Both sets with these accuracies of DCL, NSCL, SCL and CE."""
     values = np.array(accuracies) + SPREAD[..., 0] * np.arange(4) / 10
@@ -57,6 +65,7 @@ CASES = {
         "seen here": similar(0.9, 0.3, 0.6),
         "not seen here": similar(0.9, 0.6, 0.3),
     },
+    "sa-photo-decline": {"seen here": ended(0.3), "not seen here": ended(0.7)},
     "sa-photo-probe": {
         "seen here": right(0.6, 0.7, 0.8, 0.8),
         "not seen here": right(0.8, 0.7, 0.6, 0.8),
