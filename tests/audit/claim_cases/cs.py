@@ -133,10 +133,6 @@ CASES = {
         "seen here": photos((0.4, 0.4, 8), (0.7, 0.6, 8), (0.9, 0.8, 8)),
         "not seen here": photos((0.4, 0.4, 8), (0.9, 0.8, 8), (0.7, 0.6, 8)),
     },
-    "cs-photo-before": {
-        "seen here": photos(*[(0.5, 0.4, 8)] * 3),
-        "not seen here": photos(*[(0.4, 0.5, 8)] * 3),
-    },
     "cs-h-against-r": {
         "seen here": {"directclr": read()},
         "not seen here": {"directclr": read(h=0.7)},

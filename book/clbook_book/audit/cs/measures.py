@@ -590,14 +590,12 @@ def digits_readouts(digits) -> np.ndarray:
     return rows.transpose("place", "variant", "seed").values
 
 
-def photo_readouts(norms, slow) -> np.ndarray:
-    """The same rows on photographs, at one rate."""
-    found = []
-    for name in ("probe_z", "probe"):
-        norm = slow[name].sel(variant=SLOW_NORM).values
-        without, two = norms[name].sel(variant=[STANDARD, STANDARD_TWO]).values
-        found.append([norm, without[: len(norm)], two[: len(norm)]])
-    return np.array(found)
+def photo_readouts(norms) -> np.ndarray:
+    """The same rows on photographs, each at the rate that suits it."""
+    rows = [
+        norms[name].sel(variant=[NORM, STANDARD, STANDARD_TWO]) for name in ("probe_z", "probe")
+    ]
+    return np.array([row.values for row in rows])
 
 
 @measures("cs-table-2-before")
@@ -611,8 +609,8 @@ def digits_before_better(digits):
 
 
 @measures("cs-photo-before")
-def photo_before_better(norms, slow):
-    after, before = photo_readouts(norms, slow)
+def photo_before_better(norms):
+    after, before = photo_readouts(norms)
     lead = before - after
     text = "; ".join(listed(row, ".3f") for row in lead)
     return Finding(f"by {text}", *lead)
@@ -630,14 +628,14 @@ def changed(readouts: np.ndarray, row: int) -> tuple[str, np.ndarray]:
 
 
 @measures("cs-photo-norm")
-def photo_no_gain(norms, slow):
-    text, gain = changed(photo_readouts(norms, slow), 1)
+def photo_no_gain(norms):
+    text, gain = changed(photo_readouts(norms), 1)
     return Finding(text, *(0.01 - gain))
 
 
 @measures("cs-photo-caption")
-def photo_gain(norms, slow):
-    text, gain = changed(photo_readouts(norms, slow), 1)
+def photo_gain(norms):
+    text, gain = changed(photo_readouts(norms), 1)
     return Finding(text, *gain)
 
 

@@ -506,12 +506,6 @@ def tight(long_lars):
     return lists({"SCL": scl, "DCL": cl}, 0.5 - scl / cl, form=".3f")
 
 
-@measures("sa-loose")
-def loose(long_lars):
-    cl, nscl = at_end(long_lars, "within", "dcl", "nscl")
-    return lists({"NSCL": nscl, "DCL": cl}, nscl / cl - 0.5, form=".3f")
-
-
 @measures("sa-photo-ce-between", "MNIST")
 @measures("sa-photo-ce-between-cifar", "CIFAR-10")
 @measures("sa-ce-between", "digits")
