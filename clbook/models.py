@@ -192,7 +192,7 @@ def _sizes(name, values, least, most=math.inf):
 
 
 def numbers(network: nn.Module) -> list[Tensor]:
-    """The parameters of a network. A trace puts in their place what they were drawn as (`trace.graph`)."""
+    """The parameters of a network. A trace puts in their place what they were drawn as (`clbook_book.live.graph`)."""
     return list(network.parameters())
 
 

@@ -1,11 +1,12 @@
 """What only the pages of the book need: the course, the audit, and what trains in a page. Imports go one way:
 
-    live      a training as JavaScript, and the blocks in which a page runs it
     records   runs that take longer than a build may: the files, and the command that makes and checks them
+    live      a training as JavaScript, and the blocks in which a page runs it
     course    a folder for each page: its figures, what a reader moves, what was run; exercises that check themselves
     audit     a folder for each paper: its items, evidence, measures; judging
 
-What is trained, and all that an own experiment needs, is in `clbook`, which knows nothing of this package.
+What the chapters' experiments train, and all that one of your own needs, is in `clbook`, which knows nothing of this
+package.
 """
 
 import importlib

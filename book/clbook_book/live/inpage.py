@@ -46,7 +46,7 @@ def train_here(
             others are (`explore.ranges`), and a box to type in. All others in which the runs of one program may differ
             stand below, folded, with the number of steps and the seed.
         without: fields that are not offered: the page could not follow them.
-        panels: what is drawn while it trains (`trace.panels`).
+        panels: what is drawn while it trains (`live.panels`).
         title: a short heading.
         caption: what stands below.
         name: of the block, for links and for `window.clbook.explorers[name]`.
@@ -55,7 +55,7 @@ def train_here(
 
     Raises:
         ValueError: a field that there is not; a run that is no Training's; a value that the Config refuses; a trace
-            that does not do what the training does (`trace.page.program`); a panel of what the page does not have.
+            that does not do what the training does (`live.page.program`); a panel of what the page does not have.
         NotImplementedError: an operation that a page cannot do.
     """
     expect("base_config", base_config)

@@ -1,6 +1,6 @@
 """The kernel at work: data, embedding and kernel side by side; a reader pulls a point, and all others move.
 
-Kernel and moves are the traced ones of `experiments.kernel.pull`.
+Kernel and moves are the traced ones of `course.kernel.pull`.
 """
 
 from __future__ import annotations

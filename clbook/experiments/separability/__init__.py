@@ -1,4 +1,4 @@
-"""When do clusters separate? The chapter's training; `condition` holds its theory checks."""
+"""When do clusters separate? `experiment` trains on clusters, the donut and images; `condition` has theory checks."""
 
 from clbook.experiments.separability.experiment import (
     PAIR,
