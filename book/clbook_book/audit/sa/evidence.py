@@ -329,16 +329,31 @@ def bound_changes():
     return found
 
 
+def one_step(within: float, between: float, view: float, tau: float, eta: float) -> dict:
+    """The similarities of CL's and NSCL's tables after a step of eq. 1 from one table of 64 points in 16 classes.
+
+    Cosines of points are `within` and `between` classes, those of a point and a view `view` times as large. The batch
+    holds every point once.
+    """
+    labels = torch.arange(64) % 16
+    cosines = torch.where(labels[:, None] == labels, within, between).double().fill_diagonal_(1)
+    start = torch.cat([cosines, view * cosines], 1)
+    tables = torch.stack([start, start])
+    every = torch.ones(64, dtype=torch.float64)
+    slopes = surrogate.batch_gradients(tables, every, labels, tau)
+    return surrogate.similarity_scores(*(tables - eta * slopes))
+
+
 @functools.cache
 def far():
-    """Correlation of centred dissimilarities a and b = -0.1 a, and what Corollary 2 would certify.
-
-    They are 1.1 times the length of a apart.
-    """
-    a = np.linspace(-1, 1, 45)
-    correlation = np.corrcoef(a, -0.1 * a)[0, 1]
-    certified = theory.rsa_lower_bound(1.1 * np.linalg.norm(a), a.std(), 45)
-    return correlation, certified
+    """{measure: what it is after a step, what the corollary promises}, where rho and r are above 1."""
+    cka = one_step(within=0.98, between=0.4, view=1.0, tau=0.1, eta=90.0)
+    rsa = one_step(within=0.0, between=2e-5, view=0.9, tau=2.0, eta=1.0)
+    promised = {"CKA": (cka["cka"], cka["rho"]), "RSA": (rsa["rsa"], rsa["r"])}
+    return {
+        name: (float(found), float((1 - share) / (1 + share)))
+        for name, (found, share) in promised.items()
+    }
 
 
 # The lemmas.

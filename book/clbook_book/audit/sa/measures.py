@@ -357,8 +357,11 @@ def corollary_2(coupled):
 
 @measures("sa-corollaries-far")
 def corollaries_far(far):
-    correlation, certified = far
-    return Finding(f"{correlation:.0f}, below {certified:.2f}", correlation - certified)
+    texts, margins = [], []
+    for name, (found, promised) in far.items():
+        texts.append(f"{name} {found:.2f}, where at least {promised:.2f} is promised")
+        margins.append(found - promised)
+    return Finding("; ".join(texts), *margins)
 
 
 @measures("sa-exponent")
