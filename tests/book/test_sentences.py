@@ -25,6 +25,7 @@ from clbook.experiments.separability import condition
 from clbook.explore import static
 from clbook.explore.subject import combined
 from clbook_book import records
+from clbook_book.course.why import figures
 
 
 @functools.cache
@@ -553,7 +554,7 @@ def test_why_counts():
 
     def rates(*at):
         """The largest rates of directions of meaning, and of chance."""
-        found, kinds = it[at].rates()[0], why.figures.kinds(it[at])
+        found, kinds = it[at].rates()[0], figures.kinds(it[at])
         return found[kinds == "meaning"].max(initial=0), found[kinds == "chance"].max(initial=0)
 
     ratio = {at: result.ratio() for at, result in it.items()}

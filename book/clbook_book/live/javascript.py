@@ -552,20 +552,25 @@ class Writer:
                 late.append((Leaf(self.inputs[name], empty(value.shape, value.dtype)), value))
             else:
                 self.outputs[name] = self.copied(value).array
-        # Two ways in which writing would spoil a read. others: this value reads what another one of them overwrites.
-        # turned: it reads what it overwrites in another order, as w.mT and w[i] do. Then it is made elsewhere first.
-        targets = {target.array for target, _ in late}
-        for k, (target, value) in enumerate(late):
-            read = leaves(value)
-            others = any(leaf.array in targets - {target.array} for leaf in read)
-            turned = bool(looked_in(value) & targets) or any(
+        # Written first is what no other one reads. Where they read each other in a circle, one is made elsewhere.
+        while late:
+            reads = [{leaf.array for leaf in leaves(value)} | looked_in(value) for _, value in late]
+            free = [
+                k
+                for k, (target, _) in enumerate(late)
+                if not any(target.array in read for j, read in enumerate(reads) if j != k)
+            ]
+            if not free:
+                k = next(k for k, read in enumerate(reads) if read & {t.array for t, _ in late})
+                late[k] = late[k][0], self.copied(late[k][1])
+                continue
+            target, value = late.pop(free[0])
+            # It may read what it overwrites in another order, as w.mT and w[i] do: then it is made elsewhere, too.
+            turned = target.array in looked_in(value) or any(
                 leaf.array == target.array and leaf.view.stride() != target.view.stride()
-                for leaf in read
+                for leaf in leaves(value)
             )
-            if others or turned:
-                late[k] = target, self.copied(value)
-        for target, value in late:
-            self.write(value, target)
+            self.write(self.copied(value) if turned else value, target)
 
     # Text.
 
