@@ -14,7 +14,7 @@ TOTALS = {  # nodes of a part, at most
     "book/clbook_book/live": 11_900,
     "book/clbook_book/records": 3_200,
     "book/clbook_book/course": 44_000,
-    "book/clbook_book/audit": 74_500,
+    "book/clbook_book/audit": 74_600,
 }
 FUNCTION = 60  # lines of one function, at most, without its docstring
 
