@@ -108,8 +108,13 @@ def test_a_crash_keeps_what_had_finished(cache):
 def process(script, **variables):
     """A process that runs this script beside the tests."""
     command = [sys.executable, "-c", textwrap.dedent(script)]
-    folder = pathlib.Path(__file__).parents[1]
-    return subprocess.Popen(command, cwd=folder, env=os.environ | variables)
+    here = pathlib.Path(__file__).parent
+    places = [
+        str(here),
+        os.environ.get("PYTHONPATH", ""),
+    ]  # the module of these tests is found in its processes, too
+    env = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, places))} | variables
+    return subprocess.Popen(command, cwd=here.parent, env=env)
 
 
 def test_a_killed_sweep_keeps_finished_runs_and_no_half_written_file_is_taken_for_one(cache):
