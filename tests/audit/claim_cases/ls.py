@@ -24,12 +24,6 @@ def ended(ratio, at):
     )
 
 
-def overlap(best, ratio=20.0):
-    """Starts with this largest gap over all weights, and a ratio of (e) that grows like the root of n."""
-    made = [dict(n=n, ratio=ratio * np.sqrt(n / 4), kappa=-2.0, best=best) for n in (4, 16)]
-    return {"overlapping": made, "overlapping_moved": made * 3}
-
-
 def record(axes, places=None, **quantities):
     """A record of quantities along these axes, or those of them that each has."""
     kept = {}
