@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import functools
 import hashlib
-import os
 import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -21,7 +20,9 @@ from pathlib import Path
 import joblib
 import torch
 
-from clbook.data import cache_folder, written
+from clbook import environment
+from clbook.data import written
+from clbook.environment import cache_folder
 from clbook.results import fingerprint
 from clbook.training.loop import default_device, training_of, wanted
 from clbook.training.settings import Outcome, Settings, fields
@@ -96,7 +97,7 @@ def _key(run: Callable, config: Settings, device) -> str:
         torch.cuda.get_device_name(device) if cuda else device.type,
         str(torch.get_default_dtype()),
         # Runs that were shaken are others than those that were not.
-        os.environ.get("CLBOOK_SHAKE", ""),
+        environment.shake(),
         [(name, getattr(config, name)) for name in fields(kind)],
     ]
     for item in config.files:

@@ -26,6 +26,7 @@ from joblib.externals.loky.process_executor import TerminatedWorkerError
 from joblib.parallel import get_active_backend
 from tqdm.auto import tqdm
 
+from clbook import environment
 from clbook.results import store
 from clbook.results.labelled import dataset
 from clbook.training.loop import default_device, grouped, training_of
@@ -57,7 +58,7 @@ def parallel(function: Callable, arguments: list[tuple], n_jobs: int | None = No
     """
     # max_nbytes=None: joblib would hand over large arrays as files that cannot be written to.
     pool = joblib.Parallel(_count(arguments, n_jobs), return_as="generator", max_nbytes=None)
-    shake = os.environ.get("CLBOOK_SHAKE", "")
+    shake = environment.shake()
     return pool(joblib.delayed(_called)(os.getpid(), shake, function, a) for a in arguments)
 
 
@@ -79,8 +80,8 @@ def _configured() -> int | None:
 
 def _called(parent: int, shake: str, function: Callable, arguments: tuple):
     _watch(parent)
-    if os.environ.get("CLBOOK_SHAKE", "") != shake:  # a process that has worked before was not told
-        os.environ["CLBOOK_SHAKE"] = shake
+    if environment.shake() != shake:  # a process that has worked before was not told
+        environment.set_shake(shake)
     return function(*arguments)
 
 
@@ -273,7 +274,7 @@ def bar(items: Iterable, unit: str = "step") -> Iterable:
         >>> list(bar(range(3)))
         [0, 1, 2]
     """
-    return tqdm(items, unit=unit, leave=False, disable=os.environ.get("CLBOOK_STATIC") == "1")
+    return tqdm(items, unit=unit, leave=False, disable=environment.static())
 
 
 @contextlib.contextmanager
@@ -310,7 +311,7 @@ def worked(jobs: Sequence[Callable], doing: str) -> list:
         [4, 'four']
     """
     look = "{desc}: {percentage:3.0f}%|{bar}| {n_fmt} of {total_fmt} parts, {elapsed}"
-    static, found = os.environ.get("CLBOOK_STATIC") == "1", []
+    static, found = environment.static(), []
     with (
         tqdm(total=len(jobs), desc=doing, leave=False, bar_format=look, disable=static) as shown,
         often(shown.refresh),
@@ -515,7 +516,7 @@ class _Sweep:
         """Make what is left, in `jobs` processes, or until then; False where `progress` has ended the sweep."""
         parts = tasks(self.run, list(self.left), jobs)
         # A page keeps what is written while it is built.
-        quiet = len(self.missing) < 2 or os.environ.get("CLBOOK_STATIC") == "1"
+        quiet = len(self.missing) < 2 or environment.static()
         board = None if quiet else Board([len(part) for part in parts])
         todo = []
         for k, part in enumerate(parts):

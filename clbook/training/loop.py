@@ -8,7 +8,6 @@ code; runs alone and side by side are equal up to rounding.
 from __future__ import annotations
 
 import contextlib
-import os
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -17,6 +16,7 @@ from types import SimpleNamespace
 import numpy as np
 import torch
 
+from clbook import environment
 from clbook.training.settings import Outcome, Settings, expect, on_request, quantities
 from clbook.training.streams import Draws, stream
 
@@ -161,7 +161,7 @@ class Training:
         self.setup()
         self._check()
         # By the environment, so that the processes of a sweep, and pages as they are, can be shaken unchanged.
-        amount = float(os.environ.get("CLBOOK_SHAKE") or 0)
+        amount = float(environment.shake() or 0)
         if amount:
             self.state = self._shaken(amount)
         # From here on `__setattr__` refuses.
