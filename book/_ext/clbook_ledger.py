@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import re
 import time
-import unicodedata
 from concurrent.futures import ProcessPoolExecutor
 from html import escape
 from pathlib import Path
@@ -23,6 +22,7 @@ from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 
 from clbook.data import written
+from clbook.style import plain
 from clbook_book.audit import judging
 from clbook_book.audit.judging import paper as read_paper
 
@@ -248,21 +248,6 @@ def quote(app, doctree, docname):
         node.replace_self(nodes.raw("", html, format="html"))
 
 
-def letter(found: re.Match) -> str:
-    """A Greek letter of TeX as that letter, any other word as it is."""
-    name = found[1].removeprefix("var")
-    case = "SMALL" if name.islower() else "CAPITAL"
-    try:
-        return unicodedata.lookup(f"GREEK {case} LETTER {name}")
-    except KeyError:
-        return found[1]
-
-
-def spoken(text: str) -> str:
-    """A claim without the signs of TeX, as the name of a link."""
-    return escape(re.sub(r"\\(\w+)", letter, text.replace("$", "")))
-
-
 def proof(text: str, known: dict[str, dict], place) -> str:
     """How an error was checked, as HTML: a test's name as code, a claim's as a link to its row, `place(row)`."""
 
@@ -321,7 +306,7 @@ def fill(app, doctree, docname):
             verdicts=judging.VERDICTS,
             paper=paper,
             words=judging.words,
-            spoken=spoken,
+            spoken=lambda text: escape(plain(text)),
             row=place,
             page=page,
         )
