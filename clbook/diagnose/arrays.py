@@ -20,11 +20,6 @@ GROUPS = ("factors", "layers")  # in an .npz file their members are called "fact
 KNOWN = ("z1", "z2", "z", "labels", "before", "start", "checkpoint", "twin", "raw")
 
 
-def is_path(value) -> bool:
-    """Whether an argument names a file."""
-    return isinstance(value, (str, os.PathLike))
-
-
 def read(name: str, path: str | os.PathLike) -> dict[str, np.ndarray]:
     """The arrays of a file: by their names in an .npz, as {"": array} from an .npy or a CSV.
 
@@ -106,7 +101,7 @@ def _is_number(text):
 
 def opened(name: str, value):
     """An argument, or the one array of the file that it names."""
-    if not is_path(value):
+    if not isinstance(value, (str, os.PathLike)):
         return value
     found = read(name, value)
     if len(found) == 1:
@@ -234,7 +229,7 @@ def from_file(path: str | os.PathLike) -> dict:
             "z1... and z2..., or come with a z2: one view has no partner"
         )
         raise error("z1", said, allowed)
-    arguments = {name: found[name] for name in KNOWN if name in found}
+    arguments: dict = {name: found[name] for name in KNOWN if name in found}
     for group in GROUPS:
         start = f"{group}."
         members = [name for name in found if name.startswith(start)]

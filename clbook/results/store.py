@@ -35,7 +35,7 @@ def path_of(run: Callable, config: Settings, device=None) -> Path | None:
 
     A warning says which files of code have been edited.
     """
-    kind = type(config)
+    kind: type = type(config)
     # The code of a notebook cell or of a lambda has no file whose text could be compared.
     if not all(map(fingerprint.importable, fingerprint.parts(run, kind))):
         return None
@@ -88,7 +88,7 @@ def _key(run: Callable, config: Settings, device) -> str:
 
     That is its code, the versions of what computes, the device, torch's default dtype, settings and data files.
     """
-    kind = type(config)
+    kind: type = type(config)
     cuda = device.type == "cuda"
     # The words whose hash is the file's name: whatever changes one of them changes the name, and old files stay unread.
     text = [

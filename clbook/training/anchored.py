@@ -47,7 +47,8 @@ class Anchored(Training):
         """
         if getattr(s, "frozen", None) is None:
             return None
-        known, of_each = {}, []
+        known: dict[tuple, int] = {}
+        of_each = []
         for run, config in enumerate(self.configs):
             same = [value[run].cpu().numpy().tobytes() for value in (s.x, s.noise, *s.frozen)]
             of_each.append(known.setdefault((config.seed, *same), run))

@@ -138,7 +138,7 @@ class Training:
     rate = "lr"  # the setting that is to blame when a run diverges
     # Most runs side by side on a CPU, as bench_runs.py measures it; 1 where one after the other is faster.
     beside = 40
-    compiles = ()  # methods that `compile` puts through torch.compile
+    compiles: Sequence[str] = ()  # methods that `compile` puts through torch.compile
     # Axes of the weights, after that of the runs, that number copies of one start: they stay copies when shaken.
     copy_axes = 0
 
@@ -155,7 +155,8 @@ class Training:
         # All starts are made on the CPU, so that they are the same numbers on every device.
         self.device, self.began = torch.device("cpu"), time.monotonic()
         self.state, self.shared = State(weights=[]), SimpleNamespace()
-        self.draws, self.recorded_draws = {}, {}
+        self.draws: dict[str, Draws] = {}
+        self.recorded_draws: dict[str, Draws] = {}
         self.steps = self.config.steps
         self.times = set(recorded_times(self.steps, getattr(self.config, "record_every", 0)))
         self.setup()
@@ -380,7 +381,7 @@ class Training:
 
 def tensors(value, kind: type = torch.Tensor) -> list:
     """The tensors in `value`, or what is of another `kind`, through lists, tuples and dicts."""
-    found = []
+    found: list = []
     mapped(value, found.append, kind)
     return found
 
@@ -423,21 +424,19 @@ class _Rows:
 
     def __init__(self, training: Training):
         self.training, self.configs = training, training.configs
-        self.rows = [[] for _ in self.configs]
+        self.rows: list[list] = [[] for _ in self.configs]
 
     def add(self, runs, t: int, table: dict) -> None:
         """Add a row of `table` {name: (len(runs), ...)} to each of `runs`."""
         for k, i in enumerate(runs):
-            # A copy: on a CPU the array shares its memory with a tensor of the training.
-            row = {name: np.array(value[k]) for name, value in table.items()}
-            self.rows[i].append({"steps": t} | row)
+            self.rows[i].append({"steps": t} | row(table, k))
 
     def result(self, i: int, ending: dict, stopped: bool) -> Outcome:
         """Run i's Result; `ending`, what is recorded once, {name: (...)}."""
         rows = self.rows[i]
         columns = {}
         for name in rows[0]:
-            columns[name] = np.stack([row[name] for row in rows])
+            columns[name] = np.stack([seen[name] for seen in rows])
         head = {
             "config": self.configs[i],
             "seconds": (time.monotonic() - self.training.began) / len(self.configs),
@@ -541,8 +540,8 @@ def arrays(table: dict) -> dict:
     return {name: array(value) for name, value in table.items()}
 
 
-def row(table: dict, k: int) -> dict:
-    """Entry k of each array, copied: the array may be changed or be large."""
+def row(table: dict, k: int | np.integer) -> dict:
+    """Entry k of each array, copied: on a CPU an array shares its memory with a tensor of the training."""
     return {name: np.array(value[k]) for name, value in table.items()}
 
 
@@ -563,7 +562,7 @@ def compiled(training: Training) -> None:
                 "leave compile = False"
             ) from error
     fast = "cpp.use_decompose_tanh"  # from torch 2.8 on: tanh made of exp, a quarter of the time and right to 2e-7
-    options = {fast: True} if fast in torch._inductor.list_options() else {}
+    options: dict = {fast: True} if fast in torch._inductor.list_options() else {}
     for name in training.compiles:
         vars(training)[name] = torch.compile(getattr(training, name), options=options)
 
@@ -571,7 +570,7 @@ def compiled(training: Training) -> None:
 def grouped(configs: Sequence[Settings]) -> list[list[Settings]]:
     """Lists of different configs that make one program: they agree in all settings but those marked `each`."""
     # The config is kept once where it is asked for twice; a dict keeps the order.
-    found = {}
+    found: dict[tuple, list[Settings]] = {}
     for config in dict.fromkeys(configs):
         found.setdefault(config.program, []).append(config)
     return list(found.values())
