@@ -603,7 +603,7 @@ def effective_rank(z: Points) -> float:
     """
     z = _points("z", z)
     variances = spectrum(z)
-    if math.sqrt(variances[0]) <= 1e-14 * np.abs(z).max():  # rounding
+    if math.sqrt(variances[0]) <= 1e-14 * np.abs(z).max():  # equal but for rounding
         return 0.0
     return float(spectral_rank(variances))
 

@@ -99,7 +99,7 @@ def _is_number(text):
     return True
 
 
-def opened(name: str, value):
+def opened(name: str, value: Rows | Mapping):
     """An argument, or the one array of the file that it names."""
     if not isinstance(value, (str, os.PathLike)):
         return value
@@ -115,7 +115,7 @@ def opened(name: str, value):
 
 def points(
     name: str,
-    value,
+    value: Rows,
     n: int | None = None,
     d: int | None = None,
     directions: bool = False,
@@ -156,7 +156,7 @@ def points(
     return found
 
 
-def labels(value, n: int) -> np.ndarray:
+def labels(value: Rows, n: int) -> np.ndarray:
     """The argument `labels` as an array (n,) of numbers or strings, of two classes or more.
 
     Raises:
@@ -175,7 +175,7 @@ def labels(value, n: int) -> np.ndarray:
     return found
 
 
-def factors(value, n: int) -> dict[str, np.ndarray]:
+def factors(value: Rows | Mapping, n: int) -> dict[str, np.ndarray]:
     """The argument `factors` as {name: (n,)}: from a mapping, or from the columns of an array (n, k).
 
     Raises:
@@ -197,7 +197,7 @@ def factors(value, n: int) -> dict[str, np.ndarray]:
     return found
 
 
-def layers(given, n: int) -> dict[str, np.ndarray]:
+def layers(given: Mapping, n: int) -> dict[str, np.ndarray]:
     """The argument `layers` as {name: (n, d)}.
 
     Raises:

@@ -182,8 +182,8 @@ def loss_numbers(
         return {}
     if s.loss == "nt_xent":
         tau = torch.tensor(s.tau, dtype=torch.float64)
-        unit = losses.unit
-        found = plain(measures.nt_xent(unit(z1), unit(z2), unit(random), tau))
+        units = losses.unit(z1), losses.unit(z2), losses.unit(random)
+        found = plain(measures.nt_xent(*units, tau))
     else:
         labels = () if s.labels is None else s.labels
         found = {"loss": loss_scale.value(s.loss, s.z1, s.z2, s.tau, labels)}

@@ -103,7 +103,13 @@ def _plain(values: list) -> list:
     return [str(value) if isinstance(value, tuple) else value for value in values]
 
 
-def put(found: xarray.Dataset, name: str, axes: Sequence[str], values, attributes=None) -> None:
+def put(
+    found: xarray.Dataset,
+    name: str,
+    axes: Sequence[str],
+    values: np.ndarray,
+    attributes: dict | None = None,
+) -> None:
     """Put the quantity `name` into `found`, beside the settings.
 
     One that has the name of a setting is called recorded_NAME. `steps` label the axis that is theirs alone; those that

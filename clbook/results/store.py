@@ -19,6 +19,7 @@ from pathlib import Path
 
 import joblib
 import torch
+from torch.types import Device
 
 from clbook import environment
 from clbook.data import written
@@ -30,7 +31,7 @@ from clbook.training.settings import Outcome, Settings, fields
 RESTORED = ".record.pkl"  # how the files of runs end that a record has put there
 
 
-def path_of(run: Callable, config: Settings, device=None) -> Path | None:
+def path_of(run: Callable, config: Settings, device: Device = None) -> Path | None:
     """The file of the run of `config`, whether it is there or not; None where this run is not stored.
 
     A warning says which files of code have been edited.
@@ -55,7 +56,7 @@ def restored(path: Path) -> Path:
     return path.with_suffix(RESTORED)
 
 
-def restore(path: Path, config: Settings, result) -> None:
+def restore(path: Path, config: Settings, result: Outcome) -> None:
     """Keep the result of `config`, as a record has it, beside `path`, with what other records have of it."""
     file = restored(path)
     before = _read(file, config)
@@ -153,7 +154,7 @@ def _read(file: Path, config: Settings) -> Outcome | None:
     return result
 
 
-def save(path: Path | None, config: Settings, result) -> str:
+def save(path: Path | None, config: Settings, result: object) -> str:
     """Store the result of `config`. Returns why it could not be stored; "" where it was, or where `path` is None."""
     if path is None:
         return ""
@@ -167,7 +168,12 @@ def save(path: Path | None, config: Settings, result) -> str:
 
 
 def cached(
-    run: Callable, config: Settings, *, progress: Callable | None = None, device=None, record=()
+    run: Callable,
+    config: Settings,
+    *,
+    progress: Callable | None = None,
+    device: Device = None,
+    record: Sequence[str] = (),
 ) -> Outcome:
     """`run(config)`, from the store where it is there; what is not stopped is stored. What live panels call.
 

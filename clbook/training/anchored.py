@@ -55,7 +55,7 @@ class Anchored(Training):
         first, start = torch.tensor(of_each, device=s.x.device).unique(return_inverse=True)
         return None if len(first) == len(start) else (first, start)
 
-    def keep(self, s, stay):
+    def keep(self, s: State, stay: torch.Tensor) -> State:
         s = super().keep(s, stay)
         self.shared.starts = self.starts(s)
         return s

@@ -15,6 +15,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import torch
+from torch.types import Device
 
 from clbook import environment
 from clbook.training.settings import Outcome, Settings, expect, on_request, quantities
@@ -29,7 +30,7 @@ def shared_times(runs: dict) -> np.ndarray:
     return min((result.steps for result in runs.values()), key=len)
 
 
-def default_device(device=None) -> torch.device:
+def default_device(device: Device = None) -> torch.device:
     """`device`, or the CUDA device when there is one, else the CPU."""
     if device is not None:
         return torch.device(device)
@@ -171,7 +172,7 @@ class Training:
     # What a subclass writes.
 
     @classmethod
-    def prepare(cls, configs: Sequence[Settings], progress=None) -> None:
+    def prepare(cls, configs: Sequence[Settings], progress: Callable | None = None) -> None:
         """Read what takes long to read, before anything is set up; `progress(0.0, None)` is called meanwhile."""
 
     def setup(self) -> None:
@@ -217,7 +218,7 @@ class Training:
 
     # What they may call.
 
-    def column(self, name: str, dtype=torch.float32, axes: int = 2) -> torch.Tensor:
+    def column(self, name: str, dtype: torch.dtype = torch.float32, axes: int = 2) -> torch.Tensor:
         """(R, 1, ...) the setting `name` of every run, with `axes` more axes."""
         one = torch.ones((), dtype=dtype)  # a product, so that a setting that is traced stays one
         values = [(getattr(config, name) * one).to(dtype) for config in self.configs]
@@ -237,7 +238,12 @@ class Training:
 
     @classmethod
     def run(
-        cls, config: Settings, *, progress=None, device=None, record: Sequence[str] = ()
+        cls,
+        config: Settings,
+        *,
+        progress: Callable | None = None,
+        device: Device = None,
+        record: Sequence[str] = (),
     ) -> Outcome:
         """Train one run.
 
@@ -272,10 +278,10 @@ class Training:
         cls,
         configs: Sequence[Settings],
         *,
-        progress=None,
-        device=None,
+        progress: Callable | None = None,
+        device: Device = None,
         record: Sequence[str] = (),
-        done=None,
+        done: Callable | None = None,
         compile: bool = False,
     ) -> list:
         """Train the runs of `configs`, which agree in `Settings.program`, as one tensor program.
@@ -298,7 +304,7 @@ class Training:
 
     # What the loop does with it.
 
-    def to(self, device, dtype=None) -> Training:
+    def to(self, device: torch.device | str, dtype: torch.dtype | None = None) -> Training:
         """Move everything to `device`, and floating point numbers to `dtype` if it is given."""
 
         def moved(value):
@@ -379,7 +385,7 @@ class Training:
         return self.state.replace(weights=weights)
 
 
-def tensors(value, kind: type = torch.Tensor) -> list:
+def tensors(value: object, kind: type = torch.Tensor) -> list:
     """The tensors in `value`, or what is of another `kind`, through lists, tuples and dicts."""
     found: list = []
     mapped(value, found.append, kind)
@@ -446,7 +452,9 @@ class _Rows:
         return self.training.result(i, columns | ending, head)
 
 
-def follow(training: Training, progress=None, done=None) -> list:
+def follow(
+    training: Training, progress: Callable | None = None, done: Callable | None = None
+) -> list:
     """Train the runs of `training` to their ends; arguments and result as for `Training.train`.
 
     i is the number of a run, as long as the training lasts; k is its place among those that go on, which are the rows
@@ -514,7 +522,7 @@ def follow(training: Training, progress=None, done=None) -> list:
     return outcomes
 
 
-def per_run(by: str, name: str, value, shape: tuple[int, ...]) -> None:
+def per_run(by: str, name: str, value: torch.Tensor | np.ndarray, shape: tuple[int, ...]) -> None:
     """ValueError where `value`, which the function `by` of a training gives, has another shape."""
     if tuple(value.shape) != shape:
         raise ValueError(
