@@ -76,6 +76,18 @@ def test_twins_have_one_vector_for_any_given_contexts_that_span(d):
     assert np.array_equal(same, contexts) and near.max() < 1e-6 < far.min() / 100
 
 
+@pytest.mark.parametrize("d, meet", [(4, True), (8, False)])
+def test_where_no_dimension_is_superfluous_twins_meet(d, meet):
+    """Four classes: the table has rank 4 without the means of its rows, and ten columns."""
+    for seed in range(2):
+        joint = equivalence.random_table(seed, contexts=5).labelled
+        information = lookup.pmi(joint)
+        centred = information - information.mean(1, keepdims=True)
+        assert np.linalg.matrix_rank(centred, 1e-9) == 4
+        z, _ = tables.optimum(joint, d, seed=seed)
+        assert (tables.distances(z, tables.TWINS)[0].max() < 1e-4) == meet
+
+
 def test_decay_takes_the_place_of_a_basis_for_twins_that_are_equally_frequent():
     joint = equivalence.random_table(0, contexts=12).labelled
     equal = joint / joint.sum(1, keepdims=True) / len(joint)
