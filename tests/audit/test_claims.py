@@ -229,7 +229,7 @@ def test_nine_tenths_of_the_items_of_a_paper_are_tested(name):
     for paper, id in CLAIMS:
         if verdicts[id] != "not tested":
             tested.update(PAPERS[paper].claims[id].sources)
-    items = PAPERS[name].items
+    items = [item for item in PAPERS[name].items if item.get("kind") != "definition"]
     share = np.mean([(name, item["item"]) in tested for item in items])
     assert share >= 0.9, f"{share:.3f} of {len(items)}"
 

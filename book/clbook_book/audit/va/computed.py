@@ -31,33 +31,9 @@ def views_at_minimum(seeds=SEEDS):
     return found
 
 
-def consistency(seeds=SEEDS):
-    """(n, seeds, 2) relative difference of eq. 4 and eq. 1: with log(1 + t), and with log(1 + 2t)."""
-    found = []
-    for n in (64, 256, 1024):
-        found.append([losses.consistency_gaps(n, seed) for seed in seeds])
-    return np.array(found)
-
-
-def other_maps(seeds=SEEDS):
-    """{map: seeds} errors of Prop. 4.1 for one step, and how much the kernel moves, of maps that are no networks."""
-    found = {}
-    for name in flows.MODELS:
-        found[name] = [flows.step_errors(name, seed) for seed in seeds]
-    return found
-
-
 def identity_kernel(seeds=SEEDS):
     """Relative errors of eq. 13 by eq. 11 with identity blocks, and with n times these, a seed each."""
     return [flows.identity_errors(seed) for seed in seeds]
-
-
-def shuffled(seeds=SEEDS):
-    """{activation: seeds} how much the first velocities change with the data behind the same embedded points."""
-    found = {}
-    for name in ("tanh", "relu", "gelu"):
-        found[name] = [flows.shuffled(name, seed) for seed in seeds]
-    return found
 
 
 def wide():

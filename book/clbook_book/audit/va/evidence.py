@@ -5,7 +5,7 @@ import functools
 from clbook.experiments import kernel
 from clbook_book import records
 from clbook_book.audit.ls import evidence as ls
-from clbook_book.audit.va import computed, flows, losses, recipes, series
+from clbook_book.audit.va import computed, flows, recipes, series
 
 SEEDS = range(5)
 WIDTHS = computed.WIDTHS
@@ -13,20 +13,11 @@ DELTAS = computed.DELTAS
 
 # What the chapter on the kernel shows as well.
 ratios = series.ratios
-# What LS's claims are judged on as well: images, the losses written out, maps to the circle, points on it, the kernel,
-# runs from a cap.
+# What LS's claims are judged on as well: images, maps to the circle, points on it, the kernel.
 cifar = ls.cifar
-written = ls.written
 maps = ls.maps
 still = ls.still
 explicit = ls.explicit
-cap = ls.cap
-
-
-@functools.cache
-def step_errors():
-    """{gradient: (rates, seeds)} relative error of Prop. 4.1 for one step; "joint": full, views as points."""
-    return records.value("va-step-errors")
 
 
 @functools.cache
@@ -61,12 +52,6 @@ def eq_18():
 
 
 @functools.cache
-def slow():
-    """Eq. 18's network on the sphere from a uniform start, 20,000 steps below the stability limit."""
-    return records.load("va-slow")
-
-
-@functools.cache
 def free():
     """Free points, without a network, from both starts on circle and sphere."""
     return records.load("va-free")
@@ -79,18 +64,18 @@ def life():
 
 
 @functools.cache
-def speeds():
-    """The row of clusters from a cap, with and without the network."""
-    return records.load("va-speeds")
-
-
-@functools.cache
 def lost():
     """Three clusters on orthogonal axes, the last one smaller and smaller, trained to the end."""
     return records.load("va-lost")
 
 
 # The losses, in double precision.
+
+
+@functools.cache
+def at_rest():
+    """Gradients in the weights from evenly spread points and from random ones, by loss, a seed each."""
+    return [flows.at_rest(seed) for seed in SEEDS]
 
 
 @functools.cache
@@ -105,31 +90,7 @@ def views_at_minimum():
     return records.value("va-views-at-minimum")
 
 
-@functools.cache
-def merged():
-    """{tau: loss} eq. 1 of a constant map of 12 points, less that of 12 evenly spread ones."""
-    return {tau: losses.constant_above_even(tau) for tau in (0.05, 0.2, 1.0)}
-
-
-@functools.cache
-def consistency():
-    """(n, seeds, 2) relative difference of eq. 4 and eq. 1: with log(1 + t), and with log(1 + 2t)."""
-    return computed.consistency()
-
-
-@functools.cache
-def stuck():
-    """The gradient of eq. 4 at weights zero, and how much the loss changes beside them, a seed each."""
-    return [losses.stuck(seed) for seed in SEEDS]
-
-
 # Section 4.1: one step, and invariance.
-
-
-@functools.cache
-def other_maps():
-    """{map: seeds} errors of Prop. 4.1 for one step, and how much the kernel moves, of maps that are no networks."""
-    return records.value("va-other-maps")
 
 
 @functools.cache
@@ -142,24 +103,12 @@ def identity_kernel():
 
 
 @functools.cache
-def shuffled():
-    """{activation: seeds} how much the first velocities change with the data behind the same embedded points."""
-    return computed.shuffled()
-
-
-@functools.cache
 def constant_start():
     """The flow through a network that starts at a constant map."""
     return kernel.run(series.TURNING.replace(eps=0.0))
 
 
 # Section 4.2: the kernel of one hidden layer, and clusters.
-
-
-@functools.cache
-def clean_and_places():
-    """How far VA's views are from their points, in the clean coordinates and where they start, a seed each."""
-    return [flows.setting_errors(seed) for seed in SEEDS]
 
 
 @functools.cache

@@ -36,8 +36,6 @@ LIFE = (
     *each(LONG.replace(start="cap", lr=0.02), seed=SEEDS),
     *each(LONG.replace(start="uniform", lr=10.0), seed=SEEDS),
 )
-SLOW = each(LONG.replace(net="averaging", d=3, lr=20.0), seed=SEEDS)
-SPEEDS = each(BASE.replace(start="cap", lr=0.02), network=(True, False), seed=FIVE)
 FREE = each(
     BASE.replace(lr=0.02, network=False, steps=1000),
     d=(2, 3),
@@ -47,23 +45,6 @@ FREE = each(
 RATIOS = (1.0, 0.2, 0.05)
 THREE_AXES = BASE.replace(d=3, centres="axes", classes=3, net="averaging", start="cap", lr=0.1)
 LOST = each(THREE_AXES, ratio=RATIOS, seed=FIVE)
-# What the overlap of views does to clusters that have formed: the sphere chapter's data, its noise less, its gap wider.
-NOISE = {"as it is": {}, "noise .05": {"noise": 0.05}, "gap 2": {"gap": 2.0}}
-OVERLAP = tuple(
-    sphere.Config(d=3, depth=4, n=80, steps=1000, seed=seed, **change)
-    for change in NOISE.values()
-    for seed in SEEDS
-)
-# The panels of VA Fig. 5 and 6 and of LS Fig. 6 and 7.
-PANELS = (
-    sphere.Config(),
-    sphere.Config(depth=4),
-    sphere.Config(first=-3.0, gap=2.0),
-    sphere.Config(d=3, depth=4),
-)
-PAIRS = tuple(config for panel in PANELS for config in panel.compared(sphere.PAIR).values())
-OF_PANELS = ("arrows", "loss", "accuracy", "clustered_at")
-SUMMED = sphere.Config(n=2000, start="uniform", lr=2.0, steps=12, record_every=6)
 CURVES = ("accuracy", "loss", "reach", "spread", "tail")
 ASKED = (*CURVES, "apart")  # what `curves` asks of a run
 
@@ -144,7 +125,6 @@ COMPUTED = (
     computed.corollary,
     computed.lowest,
     computed.views_at_minimum,
-    computed.other_maps,
     computed.wide,
     computed.printed,
     computed.trained,
@@ -198,27 +178,6 @@ RECIPES["va-life"] = Recipe(
     axes=AXES,
     dims=("start", "seed"),
 )
-RECIPES["va-slow"] = Recipe(
-    "VA eq. 18 on the sphere from a uniform start, below the stability limit, 20,000 iterations",
-    run,
-    SLOW,
-    curves,
-    ("accuracy", "loss", "reach", "spread"),
-    0.001,
-    record=ASKED,
-    axes=AXES,
-    dims=("seed",),
-)
-RECIPES["va-speeds"] = Recipe(
-    "VA Fig. 5 with eq. 4 from a cap, with and without the network, 3,000 iterations",
-    run,
-    SPEEDS,
-    curves,
-    ("accuracy", "loss", "reach", "spread"),
-    record=ASKED,
-    axes=AXES,
-    dims=("network", "seed"),
-)
 RECIPES["va-free"] = Recipe(
     "VA Fig. 5 and 6 without a network, eq. 4, 1,000 iterations",
     run,
@@ -238,37 +197,6 @@ RECIPES["va-lost"] = Recipe(
     record=ASKED,
     axes=AXES,
     dims=("ratio", "seed"),
-)
-RECIPES["va-overlap"] = Recipe(
-    "the sphere chapter's data from a cap, four hidden layers, less overlap of the views, 1,000 "
-    "iterations",
-    sphere.run,
-    OVERLAP,
-    accuracies,
-    ("accuracy",),
-    0.02,
-    record=("accuracy",),
-    axes=AXES,
-    named={"variant": np.repeat(list(NOISE), len(SEEDS))},
-    dims=("variant", "seed"),
-)
-RECIPES["va-panels"] = Recipe(
-    "four networks from a cap on circle and sphere, and the same points without a network, 300 iterations",
-    sphere.run,
-    PAIRS,
-    fields(),
-    ("loss",),
-    start=0.2,
-    record=OF_PANELS,
-)
-RECIPES["va-summed"] = Recipe(
-    "2,000 points from a uniform start at a rate beyond the stability limit, 12 iterations",
-    sphere.run,
-    (SUMMED,),
-    fields(),
-    ("loss",),
-    start=0.5,
-    record=("loss", "accuracy", "reach"),
 )
 
 
