@@ -29,6 +29,4 @@ def life(later=0.0):
     }
 
 
-CASES = {
-    "va-stationary": {"seen here": life(), "not seen here": life(later=1.0)}
-}
+CASES = {"va-stationary": {"seen here": life(), "not seen here": life(later=1.0)}}

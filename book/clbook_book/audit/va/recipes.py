@@ -45,6 +45,9 @@ FREE = each(
 RATIOS = (1.0, 0.2, 0.05)
 THREE_AXES = BASE.replace(d=3, centres="axes", classes=3, net="averaging", start="cap", lr=0.1)
 LOST = each(THREE_AXES, ratio=RATIOS, seed=FIVE)
+# From a wider cap, where a cluster may be hidden between others; ten points in the small one.
+WIDE_CAP = THREE_AXES.replace(n=220, cap=0.3, steps=1000)
+LOST_WIDE = each(WIDE_CAP, ratio=(1.0, 0.05), seed=FIVE)
 CURVES = ("accuracy", "loss", "reach", "spread", "tail")
 ASKED = (*CURVES, "apart")  # what `curves` asks of a run
 
@@ -86,6 +89,11 @@ def free_curves(results) -> dict[str, np.ndarray]:
 def accuracies(results) -> dict[str, np.ndarray]:
     """Neighbour accuracy (runs, T) and the recorded times (T,)."""
     return {"steps": results[0].steps} | over_time(results, ("accuracy",))
+
+
+def neighbours(results) -> dict[str, np.ndarray]:
+    """Neighbour accuracy of all points and share of the last cluster's beside one of their own, (runs, T), and times."""
+    return {"steps": results[0].steps} | over_time(results, ("accuracy", "tail"))
 
 
 def curves_and_places(results) -> dict[str, np.ndarray]:
@@ -195,6 +203,16 @@ RECIPES["va-lost"] = Recipe(
     curves,
     ("accuracy", "loss", "reach", "tail"),
     record=ASKED,
+    axes=AXES,
+    dims=("ratio", "seed"),
+)
+RECIPES["va-lost-wide"] = Recipe(
+    "three orthogonal clusters from a wider cap, one of them small, VA eq. 4 and eq. 18, 1,000 iterations",
+    run,
+    LOST_WIDE,
+    neighbours,
+    ("accuracy", "tail"),
+    record=("accuracy", "tail"),
     axes=AXES,
     dims=("ratio", "seed"),
 )
