@@ -7,7 +7,7 @@ import numpy as np
 from clbook import sweep
 from clbook.experiments import kernel, sphere
 from clbook.experiments.sphere.push import push_coherence
-from clbook_book.audit.va import closed_forms, flows, losses, series
+from clbook_book.audit.va import closed_forms, losses, series
 
 SEEDS = range(5)
 WIDTHS = (64, 256, 1024, 4096, 16_384)
@@ -29,11 +29,6 @@ def views_at_minimum(seeds=SEEDS):
     for tau in (0.2, 0.5):
         found[tau] = [losses.views_at_minimum(tau, seed) for seed in seeds]
     return found
-
-
-def identity_kernel(seeds=SEEDS):
-    """Relative errors of eq. 13 by eq. 11 with identity blocks, and with n times these, a seed each."""
-    return [flows.identity_errors(seed) for seed in seeds]
 
 
 def wide():

@@ -69,6 +69,12 @@ def lost():
     return records.load("va-lost")
 
 
+@functools.cache
+def lost_wide():
+    """The same from a wider cap, 1,000 iterations."""
+    return records.load("va-lost-wide")
+
+
 # The losses, in double precision.
 
 
@@ -96,10 +102,16 @@ def views_at_minimum():
 @functools.cache
 def identity_kernel():
     """Relative errors of eq. 13 by eq. 11 with identity blocks, and with n times these, a seed each."""
-    return computed.identity_kernel()
+    return [flows.identity_errors(seed) for seed in SEEDS]
 
 
 # Four clusters on a line, whose views are turned copies of the points.
+
+
+@functools.cache
+def unlike_gradients():
+    """In VA's own setting: how points move, how far views are from them, how gradients differ, a seed each."""
+    return [flows.unlike_gradients(seed) for seed in SEEDS]
 
 
 @functools.cache

@@ -7,7 +7,7 @@ import torch.nn.functional as F
 
 from clbook.experiments.kernel import partial_gradient
 from clbook.losses import generalized, nt_xent_mean
-from clbook.models import MLP
+from clbook.models import MLP, Averaging
 from clbook.training.streams import stream
 
 TAU = 0.1
@@ -56,3 +56,36 @@ def at_rest(seed: int, n: int = 24, tau: float = 0.2) -> dict[str, tuple[float, 
         "eq. 4": (slope(eq_4, even), slope(eq_4, other)),
         "eq. 4, free": (slope(eq_4, even, lambda z: z), slope(eq_4, other, lambda z: z)),
     }
+
+
+def unlike_gradients(
+    seed: int, n: int = 40, steps: int = 200, tau: float = 0.2
+) -> tuple[float, float, float]:
+    """How far points move, how far views are from them at most, and how much gradients in the weights differ at least.
+
+    VA Section 4.2: eq. 18's network, noise in the third coordinate alone, to which no unit listens at the start, and
+    eq. 15 with clean points in the sum, by gradient descent on eq. 4 at lr = 1.
+    """
+    draws = stream(seed, 5)
+    x = torch.randn(n, 3, generator=draws, dtype=torch.float64)
+    noise = torch.zeros_like(x)
+    noise[:, 2] = x[:, 2].sign()  # a view is one unit away in the third coordinate
+    x[:, 2] = 0
+    net = Averaging(3, 2, 64, "tanh", 64**-0.5, draws).double()
+    inner = net.inner.weight
+    with torch.no_grad():
+        inner[:, 2] = 0
+        start = net(x)
+    apart, unlike = 0.0, torch.inf
+    for _ in range(steps):
+        z = net(x)
+        (gradient,) = torch.autograd.grad(generalized(z, z, lambda t: -t / tau), inner)
+        with torch.no_grad():
+            # Gradients in the third column: 0 at a point, the units' slopes at its view.
+            slopes = (1 - torch.tanh(x @ inner.T).square()) / 8
+            unlike = min(unlike, float(slopes.norm(dim=1).min()))
+            inner -= gradient
+            apart = max(apart, float((net(x + noise) - net(x)).abs().max()))
+    with torch.no_grad():
+        moved = float((net(x) - start).norm(dim=1).max())
+    return moved, apart, unlike

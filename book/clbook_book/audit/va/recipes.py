@@ -45,7 +45,7 @@ FREE = each(
 RATIOS = (1.0, 0.2, 0.05)
 THREE_AXES = BASE.replace(d=3, centres="axes", classes=3, net="averaging", start="cap", lr=0.1)
 LOST = each(THREE_AXES, ratio=RATIOS, seed=FIVE)
-# From a wider cap, where a cluster may be hidden between others; ten points in the small one.
+# From a wider cap, where a cluster may be hidden between others; the small one has five points.
 WIDE_CAP = THREE_AXES.replace(n=220, cap=0.3, steps=1000)
 LOST_WIDE = each(WIDE_CAP, ratio=(1.0, 0.05), seed=FIVE)
 CURVES = ("accuracy", "loss", "reach", "spread", "tail")
@@ -92,7 +92,7 @@ def accuracies(results) -> dict[str, np.ndarray]:
 
 
 def neighbours(results) -> dict[str, np.ndarray]:
-    """Neighbour accuracy of all points and share of the last cluster's beside one of their own, (runs, T), and times."""
+    """Neighbour accuracy, share of the last cluster's points beside one of their own, (runs, T) each, and the times."""
     return {"steps": results[0].steps} | over_time(results, ("accuracy", "tail"))
 
 
