@@ -323,8 +323,8 @@ def small_lost(lost, lost_wide):
         texts.append(f"cap {cap:g}: at best {listed(small)}, at equal sizes {listed(equal)}")
     whole = lost_wide.accuracy.sel(ratio=0.05).max("step")
     return Finding(
-        f"of its points are beside one of their own, {'; '.join(texts)}; there the 10-NN accuracy of all points, the small "
-        f"cluster's too, comes to {span(whole)}",
+        f"of its points are beside one of their own, {'; '.join(texts)}; there the 10-NN accuracy of all points, with "
+        f"those of the small cluster, comes to {span(whole)}",
         (CLUSTERED - small).max(),
         (equal - small).values,
     )
