@@ -224,13 +224,18 @@ def test_every_item_of_the_papers_says_why_it_is_not_tested_or_has_a_claim():
 
 
 @pytest.mark.parametrize("name", judging.NAMES)
-def test_nine_tenths_of_the_items_of_a_paper_are_tested(name):
+def test_nine_tenths_of_the_items_of_a_paper_are_tested_or_settled_by_reading(name):
+    """A definition has nothing to test; what is true or false by reading says so in place of a claim."""
     verdicts, tested = judging.committed(), set()
     for paper, id in CLAIMS:
         if verdicts[id] != "not tested":
             tested.update(PAPERS[paper].claims[id].sources)
     items = [item for item in PAPERS[name].items if "kind" not in item]  # else nothing to judge
-    share = np.mean([(name, item["item"]) in tested for item in items])
+    settled = [
+        (name, item["item"]) in tested or item.get("untested", "").lower().startswith("by reading")
+        for item in items
+    ]
+    share = np.mean(settled)
     assert share >= 0.9, f"{share:.3f} of {len(items)}"
 
 
