@@ -224,12 +224,12 @@ def test_every_item_of_the_papers_says_why_it_is_not_tested_or_has_a_claim():
 
 
 @pytest.mark.parametrize("name", judging.NAMES)
-def test_nine_tenths_of_the_items_of_a_paper_are_tested(name):
+def test_nine_tenths_of_the_items_of_a_paper_that_are_no_definitions_are_tested(name):
     verdicts, tested = judging.committed(), set()
     for paper, id in CLAIMS:
         if verdicts[id] != "not tested":
             tested.update(PAPERS[paper].claims[id].sources)
-    items = PAPERS[name].items
+    items = [item for item in PAPERS[name].items if item.get("kind") != "definition"]
     share = np.mean([(name, item["item"]) in tested for item in items])
     assert share >= 0.9, f"{share:.3f} of {len(items)}"
 

@@ -16,7 +16,7 @@ from clbook import augment, data, sweep, theory
 from clbook.experiments import alignment
 from clbook.experiments.alignment import surrogate
 from clbook_book import records
-from clbook_book.audit.sa import checks, definitions, recipes
+from clbook_book.audit.sa import checks, recipes
 from clbook_book.audit.sa.computed import FEW, SEEDS
 
 ROUNDING = 1e-6  # shares are single-precision numbers
@@ -41,12 +41,6 @@ def digits():
 
 
 @functools.cache
-def lars():
-    """The same digits with four losses and with LARS."""
-    return records.runs("sa-digits-lars")
-
-
-@functools.cache
 def long_pairs():
     """DCL and NSCL alone on digits: 600 iterations with a constant rate."""
     return records.runs("sa-long-pairs")
@@ -58,37 +52,13 @@ def by_classes():
     return _by("classes", "sa-by-classes")
 
 
-@functools.cache
-def easy():
-    """Twenty classes of synthetic points, less than half as wide as usual."""
-    return records.runs("sa-easy")
-
-
-@functools.cache
-def by_tau():
-    """{temperature, one of `checks.TAUS`: runs of synthetic points of ten classes}."""
-    return _by("tau", "sa-by-tau")
-
-
 # Records: trainings of minutes and hours.
-
-
-@functools.cache
-def fixed():
-    """CKA of NSCL with DCL at the end, by scaling and batch size, with fixed steps and with fixed epochs; momentum."""
-    return records.load("alignment-batch").cka.isel(step=-1)
 
 
 @functools.cache
 def sized():
     """The same with LARS, with equally many points seen."""
     return records.load("sa-batch").cka.isel(step=-1)
-
-
-@functools.cache
-def start():
-    """DCL, NSCL and a twin of DCL from a start that is 1e-6 off: the first 300 iterations."""
-    return records.load("sa-start")
 
 
 @functools.cache
@@ -155,24 +125,6 @@ def photographs_tau():
 
 
 @functools.cache
-def definition_errors():
-    """{what SA define: how far the book's function is from it}, of each seed."""
-    return records.value("sa-definition-errors")
-
-
-@functools.cache
-def random_pairs():
-    """(seeds, draws, 2) CKA and RSA of pairs of random embeddings."""
-    return records.value("sa-random-pairs")
-
-
-@functools.cache
-def reparametrised():
-    """(how far the weights of a network are moved, how far its cosines) when it is written in another way, a seed."""
-    return [definitions.reparametrised(s) for s in SEEDS]
-
-
-@functools.cache
 def _batch_of_digits():
     """Two views of 120 digits as unit vectors, and their labels."""
     generator = torch.Generator().manual_seed(0)
@@ -180,12 +132,6 @@ def _batch_of_digits():
     views = [augment.images(x, generator).double() for _ in range(2)]
     u1, u2 = (normalize(view, dim=1) for view in views)
     return u1, u2, y
-
-
-@functools.cache
-def readings():
-    """{how a loss is written in SA: its value} on one batch of digits."""
-    return surrogate.readings(*_batch_of_digits(), 0.5)
 
 
 @functools.cache
@@ -201,12 +147,6 @@ def loss_gaps():
 def coupled():
     """Eq. 1 for CL and NSCL, three seeds of each setting: twelve of tau and C, then twelve of B and eta."""
     return records.runs("sa-coupled")
-
-
-@functools.cache
-def large_steps():
-    """Eq. 1 with steps so large that entries leave the range that Lemma 6 needs."""
-    return records.runs("sa-large-steps")
 
 
 @functools.cache
@@ -250,23 +190,6 @@ def useful_steps():
 
 
 @functools.cache
-def exponents():
-    """{(data set, tau): Theorem 1's exponent at the end of SA's training}."""
-    found = {}
-    for name, (classes, N, epochs) in checks.SETS.items():
-        rates = checks.rates(N, epochs)
-        for tau in checks.TAUS:
-            _, found[name, tau] = checks.parts(classes, 1024, rates, tau)
-    return found
-
-
-@functools.cache
-def lasting():
-    """{(data set, tau): epochs for which Corollary 1 promises a CKA above 0, and all of SA's training}."""
-    return records.value("sa-lasting")
-
-
-@functools.cache
 def printed_cka():
     """CKA of CL and NSCL in SA Section 5.1: Tiny-ImageNet, 1,000 epochs."""
     return 0.87
@@ -280,13 +203,12 @@ def moving_exponents():
 
 @functools.cache
 def imagenet_batches():
-    """{(B, tau): Theorem 1's factor over N, and its exponent} on ImageNet-1K when the positives have moved by 1."""
+    """{(B, tau): Theorem 1's factor over N} on ImageNet-1K when the positives have moved by 1."""
     classes, N, epochs = checks.SETS["ImageNet-1K"]
     found = {}
     for batch, tau in itertools.product((128, 256, 512, 1024), (0.5, 1.0)):
         steps = epochs * N // batch
-        share = theory.delta(classes, batch, steps, 0.01, tau) / batch**0.5
-        found[batch, tau] = (share, N / (2 * tau * batch))
+        found[batch, tau] = theory.delta(classes, batch, steps, 0.01, tau) / batch**0.5
     return found
 
 
@@ -346,14 +268,11 @@ def one_step(within: float, between: float, view: float, tau: float, eta: float)
 
 @functools.cache
 def far():
-    """{measure: what it is after a step, what the corollary promises}, where rho and r are above 1."""
+    """{measure: what it is after a step, rho or r}, where these are above 1."""
     cka = one_step(within=0.98, between=0.4, view=1.0, tau=0.1, eta=90.0)
     rsa = one_step(within=0.0, between=2e-5, view=0.9, tau=2.0, eta=1.0)
-    promised = {"CKA": (cka["cka"], cka["rho"]), "RSA": (rsa["rsa"], rsa["r"])}
-    return {
-        name: (float(found), float((1 - share) / (1 + share)))
-        for name, (found, share) in promised.items()
-    }
+    found = {"CKA": (cka["cka"], cka["rho"]), "RSA": (rsa["rsa"], rsa["r"])}
+    return {name: tuple(map(float, values)) for name, values in found.items()}
 
 
 # The lemmas.
@@ -361,7 +280,7 @@ def far():
 
 @functools.cache
 def anchors():
-    """Both sides of Lemmas 3 and 6 at the anchors of one batch of digits."""
+    """Both sides of eq. 12 at the anchors of one batch of digits."""
     return checks.anchors(*_batch_of_digits(), 0.5)
 
 
@@ -399,22 +318,6 @@ def masses():
 
 
 @functools.cache
-def negative_share():
-    """(seeds,) mean share of negatives of an anchor, B = 8, C = 10."""
-    return np.array([checks.negative_shares(s, 8, 10, 1, 20_000).mean() for s in SEEDS])
-
-
-@functools.cache
-def rare_shares():
-    """(seeds,) how often a share is .49 below Lemma 5's mean, B = 2, C = 1000; and how often it may be."""
-    often = []
-    for s in SEEDS:
-        below = checks.negative_shares(s, 2, 1000, 1, 20_000) < 0.999 - 0.49
-        often.append(below.any((1, 2)).mean())
-    return np.array(often), 2 * np.exp(-4 * 0.49**2)
-
-
-@functools.cache
 def share_tails():
     """{mean that is taken: its largest error, log of the largest probability for one anchor over Lemma 5's}; exact."""
     found = {"printed": [], "corrected": []}
@@ -447,13 +350,6 @@ def missed_promises():
     return np.array(found)
 
 
-@functools.cache
-def fewest_negatives():
-    """(smallest share of negatives in 100 draws of 100 batches, B = 128, C = 10, one a seed; Corollary 3's promise)."""
-    fewest = [checks.negative_shares(s, 128, 10, 100, 100).min() for s in FEW]
-    return fewest, 0.9 - theory.fluctuation(128, 100, 0.01)
-
-
 # Theorem 2: descent on weights.
 
 
@@ -476,18 +372,6 @@ def encoders():
         "circle": circles() + records.runs("sa-repeated-circles"),
         "network": networks() + records.runs("sa-repeated-networks"),
     }
-
-
-@functools.cache
-def varied_circles():
-    """How far the surrogate is off on the circle, with the usual settings first, then as eta, B and tau vary."""
-    return records.runs("sa-varied-circles")
-
-
-@functools.cache
-def varied_networks():
-    """The same for the network."""
-    return records.runs("sa-varied-networks")
 
 
 @functools.cache

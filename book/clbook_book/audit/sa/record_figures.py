@@ -8,7 +8,6 @@ from clbook.style import INK, MUTED, Picture, axes, band, colour, legend, log_ax
 from clbook_book.course.drawing import end_in_words
 
 LABELS = {"NSCL": ("nscl", colour(0)), "SCL": ("supcon", colour(1)), "CE": ("ce", colour(2))}
-TWINS = {"NSCL": ("nscl", colour(0)), "twin of DCL": ("twin", MUTED)}
 
 
 def bands(panels) -> Picture:
@@ -52,25 +51,6 @@ def long_training(record) -> Picture:
             curves = {"DCL": (record.within.sel(loss="dcl"), INK)} | curves
         panels.append((label, record.step, curves, {"ylim": (0, top)}))
     return bands(panels)
-
-
-def growth(record) -> Picture:
-    """|w - w^DCL| of NSCL and of the twin, logarithmic, against the time and against its logarithm; a line a seed."""
-    moved = record.isel(step=slice(1, None))  # nothing has moved at the start
-    curves = chosen(moved, "distance", TWINS)
-    fig, (row,) = axes(2, width=7.2, height=2.7, sharey=True)
-    for ax, scale in zip(row, ("linear", "log"), strict=True):
-        for name, (values, tone) in curves.items():
-            for k, one in enumerate(values):
-                label = None if k else name
-                ax.plot(one.step, one, color=tone, lw=1.2, label=label, gid=f"{name}, seed {k}")
-        ax.set(xscale=scale, yscale="log", ylim=(3e-6, 10), xlabel="iteration")
-        ax.minorticks_off()
-    row[0].set_ylabel("distance to DCL's weights")
-    legend(row[0], loc="lower right")
-    ends = [end_in_words(name, np.asarray(values)) for name, (values, _) in curves.items()]
-    text = f"Distances at the end, mean and range of the seeds: {', '.join(ends)}."
-    return Picture(fig, text)
 
 
 def by_count(times, counts, panels: dict) -> Picture:
