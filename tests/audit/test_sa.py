@@ -87,6 +87,15 @@ def test_constants_of_the_circle_are_not_passed():
     assert (result.rest <= found["M"] / 2 * result.slope**2).all() and result.stretch.max() <= 6 * 9
 
 
+def test_the_gradients_of_eq_1_are_derivatives_of_the_batch_losses():
+    z1, z2, labels = views(SMALL)
+    counts = batches(SMALL)[0].double()
+    tables = table(z1, z2) * torch.tensor([1.0, 0.9])[:, None, None]
+    slopes = torch.func.grad(lambda t: batch_losses(t, counts, labels, SMALL.tau).sum())(tables)
+    expected = surrogate.batch_gradients(tables, counts, labels, SMALL.tau)
+    torch.testing.assert_close(slopes, expected, atol=1e-12, rtol=0)
+
+
 def test_masses_of_equal_cosines_attain_lemma_4_and_others_do_not():
     labels = torch.tensor([0, 0, 1, 1, 2])
     ones = torch.ones(5, 10, dtype=torch.float64)
@@ -109,14 +118,12 @@ def test_gradients_and_curvature_of_lemmas_2_and_3():
     squares, display = checks.anchors(*views(SMALL), 0.5)
     np.testing.assert_allclose(squares, display, atol=1e-12)
     assert squares.shape == (2, 9)
-    assert checks.step_error(1) < 1e-12
     assert (checks.batch_curvature(SMALL) <= 1 + 1e-9).all()
 
 
-def test_figures_of_the_tables_say_their_numbers():
+def test_the_figure_of_the_bounds_says_its_numbers():
     result = surrogate.run(SMALL.replace(eta=1.0), record="all")
     assert f"{result.drift[-1]:.2g}" in figures.coupled(result).alt
-    assert len(figures.difference(result).png(dpi=40)) > 1000
 
 
 def test_positives_move_no_further_than_the_step_sizes_allow():

@@ -34,16 +34,6 @@ TAUS = (0.1, 0.5, 1.0)
 # Lemmas.
 
 
-def step_error(seed: int) -> float:
-    """How far the two batch gradients of eq. 1 are from derivatives of the batch losses."""
-    config = Config(classes=3, n=7, batch=6, tau=0.3 + 0.5 * seed, seed=seed)
-    z1, z2, labels = views(config)
-    counts = batches(config)[0].double()
-    tables = table(z1, z2) * torch.tensor([1.0, 0.9])[:, None, None]
-    slopes = torch.func.grad(lambda t: batch_losses(t, counts, labels, config.tau).sum())(tables)
-    return float((slopes - batch_gradients(tables, counts, labels, config.tau)).abs().max())
-
-
 def batch_curvature(config: Config) -> np.ndarray:
     """(2,) largest eigenvalue of the Hessian of CL's and NSCL's first batch loss, times 2 tau^2 B (SA Lemma 2)."""
     z1, z2, labels = views(config)

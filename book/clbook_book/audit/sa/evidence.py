@@ -16,7 +16,7 @@ from clbook import augment, data, sweep, theory
 from clbook.experiments import alignment
 from clbook.experiments.alignment import surrogate
 from clbook_book import records
-from clbook_book.audit.sa import checks, recipes
+from clbook_book.audit.sa import checks, recipes, weights
 from clbook_book.audit.sa.computed import FEW, SEEDS
 
 ROUNDING = 1e-6  # shares are single-precision numbers
@@ -213,16 +213,30 @@ def imagenet_batches():
 
 
 @functools.cache
-def bound_grid():
-    """log of Theorem 1 for rising C (rows) and tau, infinite where Delta is not defined; one array a setting."""
-    classes = np.geomspace(2, 10_000, 30).round().astype(int)
-    taus = np.geomspace(0.05, 20, 40)
-    found = []
-    for batch, steps, eta in itertools.product((32, 256, 4096), (1, 10_000), (0.01, 1.0)):
-        points = itertools.product(classes, taus)
-        values = [checks.log_bound(c, batch, steps, eta, tau) for c, tau in points]
-        found.append(np.reshape(values, (len(classes), len(taus))))
+def tightening():
+    """{what grows: log of Theorem 1's bound at its values}; the others are C = 1000, B = 1024, tau = 1.
+
+    The sizes of 97,000 steps add up to 1. With so small a sum the exponential is 1, and the factor before it is seen.
+    """
+    usual = {"C": 1000, "B": 1024, "tau": 1.0}
+    grown = {
+        "C": (2, 10, 100, 1000, 10_000),
+        "B": (128, 256, 512, 1024),
+        "tau": (0.1, 0.5, 1.0, 5.0),
+    }
+    found = {}
+    for name, values in grown.items():
+        settings = [usual | {name: value} for value in values]
+        found[name] = np.array(
+            [checks.log_bound(T=97_000, eta=1 / 97_000, **setting) for setting in settings]
+        )
     return found
+
+
+@functools.cache
+def class_deltas():
+    """{C: Delta} at B = 1024, tau = 1, T = 97,000, delta = .01."""
+    return {C: theory.delta(C, 1024, 97_000, 0.01, 1.0) for C in (2, 10, 50, 100, 200, 1000)}
 
 
 @functools.cache
@@ -396,3 +410,17 @@ def free_near():
 def from_one_angle():
     """Angles on the circle from a nearly collapsed start."""
     return records.runs("sa-from-one-angle")
+
+
+@functools.cache
+def tables_from_one_angle():
+    """{"cka", "rho": (seeds,) of the similarities of CL and NSCL at the end of these runs}, repeated step by step."""
+    training = weights.FromOneAngle(recipes.seeded([recipes.COLLAPSED]))
+    s = training.state
+    _, w = s.weights  # (R, 2, p)
+    for t in range(training.steps):
+        slopes, _ = training.slopes(s, w, t)
+        w = w - s.eta[:, 0] * slopes
+    tables = training.table(w, s.x[:, None].expand(-1, 2, -1, -1))
+    scores = surrogate.similarity_scores(*tables.unbind(1))
+    return {name: scores[name].numpy() for name in ("cka", "rho")}

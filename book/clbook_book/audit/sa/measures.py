@@ -129,10 +129,11 @@ def corollary(runs, terms, beyond: tuple[float, float]) -> Finding:
         says.append(promised[:, -1] > 0)
     own, stated = np.min(spare, 0)
     with_own, with_bound = np.sum(says, 0)
+    largest = worst(runs, lambda run: terms(run)[1])
     found, distance = beyond
     return Finding(
-        f"of {len(runs)} runs it promises more than 0 at the end in {with_own} with the measured distance, in "
-        f"{with_bound} by Theorem 1; at a distance of {distance:.1f} it promises "
+        f"of {len(runs)} runs it promises more than 0 at the end in {with_own} with the measured distance, at most "
+        f"{largest:.3f}, in {with_bound} by Theorem 1; at a distance of {distance:.1f} it promises "
         f"{(1 - distance) / (1 + distance):.2f}, and there is {found:.2f}",
         own + ROOM,
         stated + ROOM,
@@ -143,7 +144,7 @@ def corollary(runs, terms, beyond: tuple[float, float]) -> Finding:
 
 
 @measures("sa-exponential")
-def grows(from_one_angle):
+def grows(from_one_angle, tables_from_one_angle):
     steps = from_one_angle[0].steps[1:]
     distance = np.array([run.drift[1:] for run in from_one_angle])
     logs = np.log(distance)
@@ -153,8 +154,9 @@ def grows(from_one_angle):
     times = span(grown, ",.0f")
     between = steps[-1] - steps[0]
     errors = f"errors {span(in_time)} in the time, {span(in_log)} in its logarithm"
+    tables = ", ".join(f"{name} {span(v)}" for name, v in tables_from_one_angle.items())
     return Finding(
-        f"grown {times} times in {between} steps; {errors}",
+        f"grown {times} times in {between} steps; {errors}; similarities part too, at the end {tables}",
         Every(np.log(in_log / in_time)),
         Every(np.log10(grown) - 3),
     )
@@ -215,16 +217,14 @@ def close(digits):
 
 
 @measures("sa-bound-tightens")
-def bound_tightens(bound_grid):
-    falls = []
-    for values, axis in itertools.product(bound_grid, (0, 1)):
-        with np.errstate(invalid="ignore"):  # where Delta is not defined
-            fall = -np.diff(values, axis=axis)
-        falls.append(fall[np.isfinite(fall)].min())
-    least = min(falls)
+def bound_tightens(tightening, class_deltas):
+    falls = {name: -np.diff(logs) for name, logs in tightening.items()}
+    least = min(fall.min() for fall in falls.values())
+    classes, deltas = [*class_deltas], [*class_deltas.values()]
     return Finding(
-        f"in {len(bound_grid)} settings; from one value to the next by at least a factor {np.exp(least):.6f}",
-        least,
+        f"$\\Delta$ at C = {listed(classes, 'd')}: {listed(deltas)}; from one value of C, B or $\\tau$ to the next the "
+        f"bound falls by at least a factor {np.exp(least):.3f}",
+        *(fall.min() for fall in falls.values()),
     )
 
 
