@@ -312,6 +312,12 @@ RECIPES["sa-digits"] = of_training(
     ("cka", "rsa", "gap", "nccc", "probe", "cka_encoder", "z"),
     distances=distances,
 )
+RECIPES["sa-digits-lars"] = of_training(
+    "digits, four losses, LARS, 200 iterations, five seeds",
+    seeded([LABELS.replace(record_every=200, **LARS)]),
+    BOTH,
+    start=1.0,
+)
 RECIPES["sa-long-pairs"] = of_training(
     "digits, DCL and NSCL, 600 iterations with a constant rate, five seeds",
     seeded([LONG_PAIRS]),
