@@ -106,14 +106,6 @@ def test_masses_of_equal_cosines_attain_lemma_4_and_others_do_not():
     assert (checks.mass_shares(table(z1, z2), y, 0.3) < 1).all()
 
 
-def test_shares_of_negatives_are_counted_anchor_by_anchor():
-    shares = checks.negative_shares(3, 5, 3, 2, 4)
-    picks = torch.randint(3, (4, 2, 5), generator=surrogate.stream(3, 2))
-    for d, t, b in np.ndindex(4, 2, 5):
-        expected = float((picks[d, t] != picks[d, t, b]).double().mean())
-        assert shares[d, t, b] == pytest.approx(expected)
-
-
 def test_gradients_and_curvature_of_lemmas_2_and_3():
     squares, display = checks.anchors(*views(SMALL), 0.5)
     np.testing.assert_allclose(squares, display, atol=1e-12)

@@ -79,16 +79,6 @@ RISING, FALLING = np.linspace(0.2, 0.9, len(COUNTS)), np.linspace(0.9, 0.2, len(
 
 
 CASES = {
-    "sa-lemma-5": {
-        "holds": {
-            "share_tails": {"printed": (0, -1), "corrected": (0, -1)},
-            "missed_promises": np.array([[0.1, 0.1, 0.5]] * 3),
-        },
-        "fails": {
-            "share_tails": {"printed": (0, -1), "corrected": (0, -1)},
-            "missed_promises": np.array([[1.0, 0.9, 0.5]] * 3),
-        },
-    },
     "sa-theorem-2": {"holds": both(), "fails": both(apart=np.full(3, 1e6))},
     "sa-surrogate": {"holds": both(), "fails": both(missed=np.array([0, 2.0, 3.0]))},
     "sa-weight-angle": {

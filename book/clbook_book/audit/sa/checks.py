@@ -93,13 +93,6 @@ def anchors(
     return squares.numpy(), display.numpy()
 
 
-def negative_shares(seed: int, B: int, C: int, T: int, draws: int) -> np.ndarray:
-    """(draws, T, B) share of negatives of every anchor, in batches drawn with replacement from C equal classes."""
-    picks = torch.randint(C, (draws, T, B), generator=stream(seed, 2))
-    counts = torch.zeros(draws, T, C).scatter_add_(2, picks, torch.ones(draws, T, B))
-    return 1 - counts.gather(2, picks).numpy() / B
-
-
 def fresh_drift(config: Config) -> float:
     """Drift over Theorem 1 after one step in which each place of the batch has a view of its own.
 
