@@ -10,7 +10,6 @@ from torch.autograd.functional import hessian, jacobian
 from clbook import theory
 from clbook.experiments.alignment import surrogate
 from clbook.experiments.alignment.surrogate import Config, batches, table, views
-from clbook.training.optim import warmed
 from clbook_book.audit.sa import checks, figures
 from clbook_book.audit.sa.checks import batch_losses
 from clbook_book.audit.sa.weights import (
@@ -88,6 +87,15 @@ def test_constants_of_the_circle_are_not_passed():
     assert (result.rest <= found["M"] / 2 * result.slope**2).all() and result.stretch.max() <= 6 * 9
 
 
+def test_the_gradients_of_eq_1_are_derivatives_of_the_batch_losses():
+    z1, z2, labels = views(SMALL)
+    counts = batches(SMALL)[0].double()
+    tables = table(z1, z2) * torch.tensor([1.0, 0.9])[:, None, None]
+    slopes = torch.func.grad(lambda t: batch_losses(t, counts, labels, SMALL.tau).sum())(tables)
+    expected = surrogate.batch_gradients(tables, counts, labels, SMALL.tau)
+    torch.testing.assert_close(slopes, expected, atol=1e-12, rtol=0)
+
+
 def test_masses_of_equal_cosines_attain_lemma_4_and_others_do_not():
     labels = torch.tensor([0, 0, 1, 1, 2])
     ones = torch.ones(5, 10, dtype=torch.float64)
@@ -98,40 +106,16 @@ def test_masses_of_equal_cosines_attain_lemma_4_and_others_do_not():
     assert (checks.mass_shares(table(z1, z2), y, 0.3) < 1).all()
 
 
-def test_shares_of_negatives_are_counted_anchor_by_anchor():
-    shares = checks.negative_shares(3, 5, 3, 2, 4)
-    picks = torch.randint(3, (4, 2, 5), generator=surrogate.stream(3, 2))
-    for d, t, b in np.ndindex(4, 2, 5):
-        expected = float((picks[d, t] != picks[d, t, b]).double().mean())
-        assert shares[d, t, b] == pytest.approx(expected)
-
-
 def test_gradients_and_curvature_of_lemmas_2_and_3():
-    one = checks.anchors(*views(SMALL), 0.5)
-    np.testing.assert_allclose(one["squares"], one["display"], atol=1e-12)
-    assert one["squares"].shape == (2, 9) and one["identity"] < 1e-12
-    assert checks.step_error(1) < 1e-12
+    squares, display = checks.anchors(*views(SMALL), 0.5)
+    np.testing.assert_allclose(squares, display, atol=1e-12)
+    assert squares.shape == (2, 9)
     assert (checks.batch_curvature(SMALL) <= 1 + 1e-9).all()
 
 
-def test_sizes_add_up_the_learning_rates():
-    rates = checks.rates(10_240, 20)
-    assert len(rates) == 200 and rates[99] == pytest.approx(1.2)
-    assert rates[0] == pytest.approx(0.012)
-    assert rates[150] == pytest.approx(1.2 * warmed(151, 200, 100))
-    before, power = checks.parts(10, 1024, rates, 1.0)
-    bound = theory.similarity_bound(10, 1024, 200, rates, 1.0, 0.01)
-    assert before * math.exp(power) == pytest.approx(bound)
-    assert checks.promised(10, 10_240, 20, 1.0, 1e9) == 20
-    assert checks.promised(10, 10_240, 20, 1.0, 0.0) == 0
-    first = theory.triangle_bound(1024, 10, rates[:10].mean(), 1.0)
-    assert checks.promised(10, 10_240, 20, 1.0, 1.01 * first, triangle=True) == 1
-
-
-def test_figures_of_the_tables_say_their_numbers():
+def test_the_figure_of_the_bounds_says_its_numbers():
     result = surrogate.run(SMALL.replace(eta=1.0), record="all")
     assert f"{result.drift[-1]:.2g}" in figures.coupled(result).alt
-    assert len(figures.difference(result).png(dpi=40)) > 1000
 
 
 def test_positives_move_no_further_than_the_step_sizes_allow():

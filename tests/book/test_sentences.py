@@ -499,25 +499,6 @@ def test_sa_bound():
         assert classes > 2 and tau > 0.5 or (quotient > 1).all()
 
 
-def test_sa_batch():
-    it = runs("papers/sa", "batch")
-    at_one = [it[batch, 1].bound[-1] / it[batch, 1].triangle[-1] for batch in (32, 64, 128, 200)]
-    np.testing.assert_allclose(it.cells[:, 1], at_one, 0.06)
-    assert (np.diff(at_one) < 0).all() and at_one[0] > 1 > at_one[-1]
-    largest = it[200, 10].bound[1:] / it[200, 10].triangle[1:]
-    assert largest[0] < 1 < largest[-1]
-    assert it[32, 10].posterior[-1] > 2 * it[32, 10].drift[-1]
-
-
-def test_sa_scaling():
-    it = runs("papers/sa", "scaling")
-    gap = it.table(lambda r: r.gap[-1, 1])
-    np.testing.assert_allclose(it.cells, gap, 0, 0.006)
-    assert (np.diff(gap[:, :3], axis=0) > 0).all()
-    assert says("papers/sa", f"from {gap[0, 0]:.2f} at 32 to {gap[2, 0]:.2f} at 128 points")
-    assert gap[:, 3].max() < 1.15 * gap[:, 3].min()  # a constant rate
-
-
 def test_why_counts():
     it = runs("why", "counts")
 

@@ -20,7 +20,6 @@ from clbook.experiments.alignment.surrogate import (
     table,
     views,
 )
-from clbook.training.optim import warmed
 from clbook.training.streams import stream
 
 SETS = {
@@ -33,16 +32,6 @@ TAUS = (0.1, 0.5, 1.0)
 
 
 # Lemmas.
-
-
-def step_error(seed: int) -> float:
-    """How far the two batch gradients of eq. 1 are from derivatives of the batch losses."""
-    config = Config(classes=3, n=7, batch=6, tau=0.3 + 0.5 * seed, seed=seed)
-    z1, z2, labels = views(config)
-    counts = batches(config)[0].double()
-    tables = table(z1, z2) * torch.tensor([1.0, 0.9])[:, None, None]
-    slopes = torch.func.grad(lambda t: batch_losses(t, counts, labels, config.tau).sum())(tables)
-    return float((slopes - batch_gradients(tables, counts, labels, config.tau)).abs().max())
 
 
 def batch_curvature(config: Config) -> np.ndarray:
@@ -86,9 +75,9 @@ def mass_shares(sims: torch.Tensor, labels: torch.Tensor, tau: float) -> np.ndar
 
 def anchors(
     u1: torch.Tensor, u2: torch.Tensor, labels: torch.Tensor, tau: float
-) -> dict[str, np.ndarray | float]:
-    """SA Lemmas 3 and 6 on one batch of unit vectors: squared gradients of each anchor by autograd and by eq. 12, both
-    (2, n) and times tau^2, and how far |p - q|_1 is from 2 alpha."""
+) -> tuple[np.ndarray, np.ndarray]:
+    """SA Lemma 3 on one batch of unit vectors: squared gradients of each anchor by autograd and by eq. 12, both (2, n)
+    and times tau^2."""
     sims = table(u1, u2).requires_grad_()
     n = len(u1)
     parts = logits(sims, torch.ones(n, dtype=torch.float64), labels, tau)
@@ -97,20 +86,11 @@ def anchors(
         torch.autograd.grad((part.logsumexp(1) - pull).sum(), sims, retain_graph=True)[0]
         for part in parts
     ]
-    p, q = shares = parts.detach().softmax(2)
+    shares = parts.detach().softmax(2)
     own = shares[:, :, n:].diagonal(dim1=1, dim2=2)
-    alpha = (p * (q == 0)).sum(1)
-    squares = tau**2 * torch.stack(forces).square().sum(2).numpy()
+    squares = tau**2 * torch.stack(forces).square().sum(2)
     display = (1 - own) ** 2 + shares.square().sum(2) - own**2
-    off = (p - q).abs().sum(1) - 2 * alpha
-    return {"squares": squares, "display": display.numpy(), "identity": float(off.abs().max())}
-
-
-def negative_shares(seed: int, B: int, C: int, T: int, draws: int) -> np.ndarray:
-    """(draws, T, B) share of negatives of every anchor, in batches drawn with replacement from C equal classes."""
-    picks = torch.randint(C, (draws, T, B), generator=stream(seed, 2))
-    counts = torch.zeros(draws, T, C).scatter_add_(2, picks, torch.ones(draws, T, B))
-    return 1 - counts.gather(2, picks).numpy() / B
+    return squares.numpy(), display.numpy()
 
 
 def fresh_drift(config: Config) -> float:
@@ -146,38 +126,6 @@ def log_bound(C: int, B: int, T: int, eta: float, tau: float) -> float:
     S = T * eta
     gap = theory.delta(C, B, T, 0.01, tau)
     return math.log(S / (tau * math.sqrt(B))) + math.log(gap) + S / (2 * tau**2 * B)
-
-
-def rates(N: int, epochs: int, B: int = 1024, rate: float = 1.2) -> np.ndarray:
-    """(T,) learning rates of a training of SA's: 10 epochs of linear warm-up, then a cosine (SA Sec. 5)."""
-    each = N // B
-    return rate * np.array(
-        [warmed(t, each * epochs, 10 * each) for t in range(1, each * epochs + 1)]
-    )
-
-
-def parts(C: int, B: int, rates: np.ndarray, tau: float) -> tuple[float, float]:
-    """The factor before the exponential in Theorem 1, and the exponent, with `rates` (T,) as step sizes."""
-    S = float(rates.sum())
-    factor = S / (tau * math.sqrt(B)) * theory.delta(C, B, len(rates), 0.01, tau)
-    exponent = S / (2 * tau**2 * B)
-    return factor, exponent
-
-
-def promised(C: int, N: int, epochs: int, tau: float, size: float, triangle: bool = False) -> int:
-    """Epochs until Theorem 1, or the triangle inequality, passes `size`: then Corollary 1 promises no CKA above 0."""
-    each = N // 1024
-    S = np.cumsum(rates(N, epochs))
-    for e in range(1, epochs + 1):
-        T = e * each
-        mean = S[T - 1] / T
-        if triangle:
-            bound = theory.triangle_bound(1024, T, mean, tau)
-        else:
-            bound = theory.similarity_bound(C, 1024, T, mean, tau, 0.01)
-        if bound >= size:
-            return e - 1
-    return epochs
 
 
 def over_triangle(C: int, B: int, S: float, T: int, tau: float) -> float:

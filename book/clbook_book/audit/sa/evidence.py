@@ -16,10 +16,9 @@ from clbook import augment, data, sweep, theory
 from clbook.experiments import alignment
 from clbook.experiments.alignment import surrogate
 from clbook_book import records
-from clbook_book.audit.sa import checks, definitions, recipes
+from clbook_book.audit.sa import checks, recipes, weights
 from clbook_book.audit.sa.computed import FEW, SEEDS
 
-ROUNDING = 1e-6  # shares are single-precision numbers
 REPEATING = surrogate.Config(classes=4, n=4, tau=5.0, eta=0.5, steps=1, replacement=True)
 
 
@@ -41,12 +40,6 @@ def digits():
 
 
 @functools.cache
-def lars():
-    """The same digits with four losses and with LARS."""
-    return records.runs("sa-digits-lars")
-
-
-@functools.cache
 def long_pairs():
     """DCL and NSCL alone on digits: 600 iterations with a constant rate."""
     return records.runs("sa-long-pairs")
@@ -58,37 +51,13 @@ def by_classes():
     return _by("classes", "sa-by-classes")
 
 
-@functools.cache
-def easy():
-    """Twenty classes of synthetic points, less than half as wide as usual."""
-    return records.runs("sa-easy")
-
-
-@functools.cache
-def by_tau():
-    """{temperature, one of `checks.TAUS`: runs of synthetic points of ten classes}."""
-    return _by("tau", "sa-by-tau")
-
-
 # Records: trainings of minutes and hours.
-
-
-@functools.cache
-def fixed():
-    """CKA of NSCL with DCL at the end, by scaling and batch size, with fixed steps and with fixed epochs; momentum."""
-    return records.load("alignment-batch").cka.isel(step=-1)
 
 
 @functools.cache
 def sized():
     """The same with LARS, with equally many points seen."""
     return records.load("sa-batch").cka.isel(step=-1)
-
-
-@functools.cache
-def start():
-    """DCL, NSCL and a twin of DCL from a start that is 1e-6 off: the first 300 iterations."""
-    return records.load("sa-start")
 
 
 @functools.cache
@@ -155,24 +124,6 @@ def photographs_tau():
 
 
 @functools.cache
-def definition_errors():
-    """{what SA define: how far the book's function is from it}, of each seed."""
-    return records.value("sa-definition-errors")
-
-
-@functools.cache
-def random_pairs():
-    """(seeds, draws, 2) CKA and RSA of pairs of random embeddings."""
-    return records.value("sa-random-pairs")
-
-
-@functools.cache
-def reparametrised():
-    """(how far the weights of a network are moved, how far its cosines) when it is written in another way, a seed."""
-    return [definitions.reparametrised(s) for s in SEEDS]
-
-
-@functools.cache
 def _batch_of_digits():
     """Two views of 120 digits as unit vectors, and their labels."""
     generator = torch.Generator().manual_seed(0)
@@ -180,12 +131,6 @@ def _batch_of_digits():
     views = [augment.images(x, generator).double() for _ in range(2)]
     u1, u2 = (normalize(view, dim=1) for view in views)
     return u1, u2, y
-
-
-@functools.cache
-def readings():
-    """{how a loss is written in SA: its value} on one batch of digits."""
-    return surrogate.readings(*_batch_of_digits(), 0.5)
 
 
 @functools.cache
@@ -201,12 +146,6 @@ def loss_gaps():
 def coupled():
     """Eq. 1 for CL and NSCL, three seeds of each setting: twelve of tau and C, then twelve of B and eta."""
     return records.runs("sa-coupled")
-
-
-@functools.cache
-def large_steps():
-    """Eq. 1 with steps so large that entries leave the range that Lemma 6 needs."""
-    return records.runs("sa-large-steps")
 
 
 @functools.cache
@@ -250,23 +189,6 @@ def useful_steps():
 
 
 @functools.cache
-def exponents():
-    """{(data set, tau): Theorem 1's exponent at the end of SA's training}."""
-    found = {}
-    for name, (classes, N, epochs) in checks.SETS.items():
-        rates = checks.rates(N, epochs)
-        for tau in checks.TAUS:
-            _, found[name, tau] = checks.parts(classes, 1024, rates, tau)
-    return found
-
-
-@functools.cache
-def lasting():
-    """{(data set, tau): epochs for which Corollary 1 promises a CKA above 0, and all of SA's training}."""
-    return records.value("sa-lasting")
-
-
-@functools.cache
 def printed_cka():
     """CKA of CL and NSCL in SA Section 5.1: Tiny-ImageNet, 1,000 epochs."""
     return 0.87
@@ -280,27 +202,40 @@ def moving_exponents():
 
 @functools.cache
 def imagenet_batches():
-    """{(B, tau): Theorem 1's factor over N, and its exponent} on ImageNet-1K when the positives have moved by 1."""
+    """{(B, tau): Theorem 1's factor over N} on ImageNet-1K when the positives have moved by 1."""
     classes, N, epochs = checks.SETS["ImageNet-1K"]
     found = {}
     for batch, tau in itertools.product((128, 256, 512, 1024), (0.5, 1.0)):
         steps = epochs * N // batch
-        share = theory.delta(classes, batch, steps, 0.01, tau) / batch**0.5
-        found[batch, tau] = (share, N / (2 * tau * batch))
+        found[batch, tau] = theory.delta(classes, batch, steps, 0.01, tau) / batch**0.5
     return found
 
 
 @functools.cache
-def bound_grid():
-    """log of Theorem 1 for rising C (rows) and tau, infinite where Delta is not defined; one array a setting."""
-    classes = np.geomspace(2, 10_000, 30).round().astype(int)
-    taus = np.geomspace(0.05, 20, 40)
-    found = []
-    for batch, steps, eta in itertools.product((32, 256, 4096), (1, 10_000), (0.01, 1.0)):
-        points = itertools.product(classes, taus)
-        values = [checks.log_bound(c, batch, steps, eta, tau) for c, tau in points]
-        found.append(np.reshape(values, (len(classes), len(taus))))
+def tightening():
+    """{what grows: log of Theorem 1's bound at its values}; the others are C = 1000, B = 1024, tau = 1.
+
+    The sizes of 97,000 steps add up to 1. With so small a sum the exponential is 1, and the factor before it is seen.
+    """
+    usual = {"C": 1000, "B": 1024, "tau": 1.0}
+    grown = {
+        "C": (2, 10, 100, 1000, 10_000),
+        "B": (128, 256, 512, 1024),
+        "tau": (0.1, 0.5, 1.0, 5.0),
+    }
+    found = {}
+    for name, values in grown.items():
+        settings = [usual | {name: value} for value in values]
+        found[name] = np.array(
+            [checks.log_bound(T=97_000, eta=1 / 97_000, **setting) for setting in settings]
+        )
     return found
+
+
+@functools.cache
+def class_deltas():
+    """{C: Delta} at B = 1024, tau = 1, T = 97,000, delta = .01."""
+    return {C: theory.delta(C, 1024, 97_000, 0.01, 1.0) for C in (2, 10, 50, 100, 200, 1000)}
 
 
 @functools.cache
@@ -346,14 +281,11 @@ def one_step(within: float, between: float, view: float, tau: float, eta: float)
 
 @functools.cache
 def far():
-    """{measure: what it is after a step, what the corollary promises}, where rho and r are above 1."""
+    """{measure: what it is after a step, rho or r}, where these are above 1."""
     cka = one_step(within=0.98, between=0.4, view=1.0, tau=0.1, eta=90.0)
     rsa = one_step(within=0.0, between=2e-5, view=0.9, tau=2.0, eta=1.0)
-    promised = {"CKA": (cka["cka"], cka["rho"]), "RSA": (rsa["rsa"], rsa["r"])}
-    return {
-        name: (float(found), float((1 - share) / (1 + share)))
-        for name, (found, share) in promised.items()
-    }
+    found = {"CKA": (cka["cka"], cka["rho"]), "RSA": (rsa["rsa"], rsa["r"])}
+    return {name: tuple(map(float, values)) for name, values in found.items()}
 
 
 # The lemmas.
@@ -361,7 +293,7 @@ def far():
 
 @functools.cache
 def anchors():
-    """Both sides of Lemmas 3 and 6 at the anchors of one batch of digits."""
+    """Both sides of eq. 12 at the anchors of one batch of digits."""
     return checks.anchors(*_batch_of_digits(), 0.5)
 
 
@@ -399,22 +331,6 @@ def masses():
 
 
 @functools.cache
-def negative_share():
-    """(seeds,) mean share of negatives of an anchor, B = 8, C = 10."""
-    return np.array([checks.negative_shares(s, 8, 10, 1, 20_000).mean() for s in SEEDS])
-
-
-@functools.cache
-def rare_shares():
-    """(seeds,) how often a share is .49 below Lemma 5's mean, B = 2, C = 1000; and how often it may be."""
-    often = []
-    for s in SEEDS:
-        below = checks.negative_shares(s, 2, 1000, 1, 20_000) < 0.999 - 0.49
-        often.append(below.any((1, 2)).mean())
-    return np.array(often), 2 * np.exp(-4 * 0.49**2)
-
-
-@functools.cache
 def share_tails():
     """{mean that is taken: its largest error, log of the largest probability for one anchor over Lemma 5's}; exact."""
     found = {"printed": [], "corrected": []}
@@ -432,26 +348,9 @@ def share_tails():
 
 
 @functools.cache
-def missed_promises():
-    """(settings, 3) how often a share is below Corollary 3's, below the corrected one, and delta; first B = 2."""
-    settings = [(2, 1000, 1, 0.77), (2, 100, 1, 0.77), (8, 10, 1, 0.5), (8, 1000, 1, 0.5)]
-    settings += [(32, 10, 10, 0.05), *((128, C, 10, 0.05) for C in (2, 10, 1000))]
-    found = []
-    for s, (B, C, T, delta) in enumerate(settings):
-        least = checks.negative_shares(s, B, C, T, 2000).min((1, 2))
-        room = theory.fluctuation(B, T, delta) + ROUNDING
-        printed = 1 - 1 / C
-        true = (1 - 1 / B) * printed
-        missed = [(least < mean - room).mean() for mean in (printed, true)]
-        found.append([*missed, delta])
-    return np.array(found)
-
-
-@functools.cache
-def fewest_negatives():
-    """(smallest share of negatives in 100 draws of 100 batches, B = 128, C = 10, one a seed; Corollary 3's promise)."""
-    fewest = [checks.negative_shares(s, 128, 10, 100, 100).min() for s in FEW]
-    return fewest, 0.9 - theory.fluctuation(128, 100, 0.01)
+def share_of_two():
+    """The largest share of negatives in a batch of two points, and Corollary 3's promise for C = 1000, delta = .77."""
+    return 0.5, 1 - 1 / 1000 - theory.fluctuation(2, 1, 0.77)
 
 
 # Theorem 2: descent on weights.
@@ -479,18 +378,6 @@ def encoders():
 
 
 @functools.cache
-def varied_circles():
-    """How far the surrogate is off on the circle, with the usual settings first, then as eta, B and tau vary."""
-    return records.runs("sa-varied-circles")
-
-
-@functools.cache
-def varied_networks():
-    """The same for the network."""
-    return records.runs("sa-varied-networks")
-
-
-@functools.cache
 def wide_networks():
     """A network with 512 hidden units and 128 outputs."""
     return records.runs("sa-wide-networks")
@@ -512,3 +399,17 @@ def free_near():
 def from_one_angle():
     """Angles on the circle from a nearly collapsed start."""
     return records.runs("sa-from-one-angle")
+
+
+@functools.cache
+def tables_from_one_angle():
+    """{"cka", "rho": (seeds,) of the similarities of CL and NSCL at the end of these runs}, repeated step by step."""
+    training = weights.FromOneAngle(recipes.seeded([recipes.COLLAPSED]))
+    s = training.state
+    _, w = s.weights  # (R, 2, p)
+    for t in range(training.steps):
+        slopes, _ = training.slopes(s, w, t)
+        w = w - s.eta[:, 0] * slopes
+    tables = training.table(w, s.x[:, None].expand(-1, 2, -1, -1))
+    scores = surrogate.similarity_scores(*tables.unbind(1))
+    return {name: scores[name].numpy() for name in ("cka", "rho")}

@@ -86,31 +86,6 @@ def ending(result) -> tuple[float, str, str]:
     return float(quotient > 1), said, f"Theorem 1 over the triangle inequality {said} at the end"
 
 
-def difference(result) -> Picture:
-    """Where the two tables differ at the end: Sigma^NSCL - Sigma^CL between points (left) and towards views (right)."""
-    n = result.config.n
-    gap = result.final[1] - result.final[0]
-    top = np.quantile(np.abs(gap), 0.999)
-    fig, (row,) = axes(2, width=6.6, height=3.2, sharey=True)
-    parts = {"points $x_k$": gap[:, :n], "views $x'_k$": gap[:, n:]}
-    for ax, (name, part) in zip(row, parts.items(), strict=True):
-        image = ax.imshow(part, cmap="PuOr_r", vmin=-top, vmax=top, interpolation="nearest")
-        ax.set(xlabel=f"key: {name}", xticks=[], yticks=[])
-        ax.grid(False)
-    row[0].set_ylabel("anchor $x_i$, sorted by class")
-    fig.colorbar(
-        image, ax=row, label=r"$\Sigma^{\mathrm{NSCL}} - \Sigma^{\mathrm{CL}}$", shrink=0.9
-    )
-    same = np.arange(n) * result.config.classes // n
-    same = np.tile(same[:, None] == same, 2)
-    share = (gap[same] ** 2).sum() / (gap**2).sum()
-    return Picture(
-        fig,
-        f"Difference of the two tables. Pairs of one class are {same.mean():.0%} of all and carry "
-        f"{share:.0%} of the squared drift.",
-    )
-
-
 def vacuous(panels) -> Picture:
     """Maps of log10(Theorem 1 / triangle inequality): shaded where it is above 0 and Theorem 1 says nothing.
 

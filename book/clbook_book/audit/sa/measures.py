@@ -11,7 +11,7 @@ from clbook_book.audit.sa.computed import CLASSES
 from clbook_book.audit.sa.recipes import SIMILARITIES
 
 measures = Measures()
-DCL, NSCL, SCL, CE = range(4)  # the columns of what a run of the chapter records
+NSCL, SCL = 1, 2  # columns of what a run of the chapter records
 ROOM = 1e-9  # of rounding, in inequalities that may be attained
 GAPS = {"nscl": "NSCL", "supcon": "SCL"}  # the losses whose weight gap to DCL is looked at
 
@@ -39,12 +39,6 @@ def final(runs, k: int = NSCL, key: str = "cka") -> np.ndarray:
 def after_warmup(run) -> slice:
     """The recorded times at which the warm-up is over."""
     return slice(int(np.searchsorted(run.steps, run.config.warmup)), None)
-
-
-def nscl_lead(run) -> np.ndarray:
-    """By how much NSCL's CKA with DCL is above the larger one of SCL and CE, at each recorded time."""
-    others = run.cka[:, [SCL, CE]].max(1)
-    return run.cka[:, NSCL] - others
 
 
 def least_growth(runs, k: int) -> list[float]:
@@ -119,21 +113,12 @@ def no_more(quotients: dict[str, float]) -> Finding:
     return ranges(quotients, *spare, form=".2g", before="left / right side at most: ")
 
 
-def over_all(runs, quotient) -> Finding:
-    """`no_more` for all runs alike."""
-    return no_more({f"over {len(runs)} runs": worst(runs, quotient)})
-
-
-def by_encoder(encoders, quotient) -> Finding:
-    """`no_more` for the runs of each encoder."""
-    return no_more({name: worst(runs, quotient) for name, runs in encoders.items()})
-
-
-def corollary(runs, terms) -> Finding:
+def corollary(runs, terms, beyond: tuple[float, float]) -> Finding:
     """Finding for Corollary 1 or 2, which are one formula: what it promises is not above the similarity, for the
     measured distance and for Theorem 1's bound; in how many runs it says something at the end.
 
-    terms(run) gives the similarity, the measured distance relative to the scale, and the scale, at each time.
+    terms(run) gives the similarity, the measured distance relative to the scale, and the scale, at each time. `beyond`
+    has a similarity and the measured distance where that is above 1.
     """
     lower = np.vectorize(theory.cka_lower_bound)
     spare, says = [], []
@@ -144,9 +129,12 @@ def corollary(runs, terms) -> Finding:
         says.append(promised[:, -1] > 0)
     own, stated = np.min(spare, 0)
     with_own, with_bound = np.sum(says, 0)
+    largest = worst(runs, lambda run: terms(run)[1])
+    found, distance = beyond
     return Finding(
-        f"of {len(runs)} runs it promises more than 0 at the end in {with_own} with the measured distance, in "
-        f"{with_bound} by Theorem 1",
+        f"of {len(runs)} runs it promises more than 0 at the end in {with_own} with the measured distance, at most "
+        f"{largest:.3f}, in {with_bound} by Theorem 1; at a distance of {distance:.1f} it promises "
+        f"{(1 - distance) / (1 + distance):.2f}, and there is {found:.2f}",
         own + ROOM,
         stated + ROOM,
     )
@@ -156,7 +144,7 @@ def corollary(runs, terms) -> Finding:
 
 
 @measures("sa-exponential")
-def grows(from_one_angle):
+def grows(from_one_angle, tables_from_one_angle):
     steps = from_one_angle[0].steps[1:]
     distance = np.array([run.drift[1:] for run in from_one_angle])
     logs = np.log(distance)
@@ -166,27 +154,11 @@ def grows(from_one_angle):
     times = span(grown, ",.0f")
     between = steps[-1] - steps[0]
     errors = f"errors {span(in_time)} in the time, {span(in_log)} in its logarithm"
+    tables = ", ".join(f"{name} {span(v)}" for name, v in tables_from_one_angle.items())
     return Finding(
-        f"grown {times} times in {between} steps; {errors}",
+        f"grown {times} times in {between} steps; {errors}; similarities part too, at the end {tables}",
         Every(np.log(in_log / in_time)),
         Every(np.log10(grown) - 3),
-    )
-
-
-@measures("sa-exponential-digits")
-def grows_on_digits(start):
-    late = start.distance.sel(loss="nscl", step=slice(20, None))
-    logs = np.log(late.values)
-    log_steps = np.log(late.step)
-    in_time = straight(late.step, logs)
-    in_log = straight(log_steps, logs)
-    power, _ = np.polyfit(log_steps, logs.T, 1)
-    near_one = 0.25 - abs(power - 1)
-    return Finding(
-        f"like the time to the power {listed(power)}; errors {span(in_time, '.3f')} in the time, "
-        f"{span(in_log, '.3f')} in its logarithm",
-        near_one,
-        np.log(in_time / in_log),
     )
 
 
@@ -245,36 +217,15 @@ def close(digits):
 
 
 @measures("sa-bound-tightens")
-def bound_tightens(bound_grid):
-    falls = []
-    for values, axis in itertools.product(bound_grid, (0, 1)):
-        with np.errstate(invalid="ignore"):  # where Delta is not defined
-            fall = -np.diff(values, axis=axis)
-        falls.append(fall[np.isfinite(fall)].min())
-    least = min(falls)
+def bound_tightens(tightening, class_deltas):
+    falls = {name: -np.diff(logs) for name, logs in tightening.items()}
+    least = min(fall.min() for fall in falls.values())
+    classes, deltas = [*class_deltas], [*class_deltas.values()]
     return Finding(
-        f"in {len(bound_grid)} settings; from one value to the next by at least a factor {np.exp(least):.6f}",
-        least,
+        f"$\\Delta$ at C = {listed(classes, 'd')}: {listed(deltas)}; from one value of C, B or $\\tau$ to the next the "
+        f"bound falls by at least a factor {np.exp(least):.3f}",
+        *(fall.min() for fall in falls.values()),
     )
-
-
-@measures("sa-gap-training")
-def gap_training(by_classes):
-    counts = [count for count in by_classes if count >= 5]
-    gaps = []
-    for count in counts:
-        gaps.append([run.loss_gap for run in by_classes[count]])
-    gaps = np.array(gaps)  # (C, seeds, T, 4)
-    curves = np.log(gaps).reshape(len(counts), -1)
-    slopes = np.polyfit(np.log(counts), curves, 1)[0]
-    flattest = slopes.reshape(gaps.shape[1:]).max((1, 2))  # of each seed
-    return ranges({"slopes": slopes}, Every(-1 - flattest))
-
-
-@measures("sa-definitions")
-def definitions(definition_errors):
-    error = max(max(found.values()) for found in definition_errors)
-    return Finding(f"{len(definition_errors[0])} definitions equal to {error:.0e}", 1e-12 - error)
 
 
 @measures("sa-loss-gap")
@@ -291,16 +242,6 @@ def loss_gap(loss_gaps):
             "with the positive, as in SA Section 3:": cl.mean(1),
         },
         *(0.07 - abs(dcl + 1)),
-    )
-
-
-@measures("sa-reparametrised")
-def parametrisation(reparametrised):
-    apart, change = np.transpose(reparametrised)
-    return Finding(
-        f"weights {apart.min():.2f} of their length apart, cosines equal to {change.max():.0e}",
-        Every(apart - 0.1),
-        1e-10 - change.max(),
     )
 
 
@@ -344,24 +285,15 @@ def beyond_triangle(useful_steps):
 
 
 @measures("sa-corollary-1")
-def corollary_1(coupled):
-    return corollary(coupled, lambda r: (r.cka, r.rho, r.gram_norm))
+def corollary_1(coupled, far):
+    return corollary(coupled, lambda r: (r.cka, r.rho, r.gram_norm), far["CKA"])
 
 
 @measures("sa-corollary-2")
-def corollary_2(coupled):
+def corollary_2(coupled, far):
     n = coupled[0].config.n
     root = np.sqrt(n * (n - 1) / 2)
-    return corollary(coupled, lambda r: (r.rsa, r.r, r.std * root))
-
-
-@measures("sa-corollaries-far")
-def corollaries_far(far):
-    texts, margins = [], []
-    for name, (found, promised) in far.items():
-        texts.append(f"{name} {found:.2f}, where at least {promised:.2f} is promised")
-        margins.append(found - promised)
-    return Finding("; ".join(texts), *margins)
+    return corollary(coupled, lambda r: (r.rsa, r.r, r.std * root), far["RSA"])
 
 
 @measures("sa-exponent")
@@ -379,7 +311,7 @@ def exponent(moving_exponents, coupled):
 @measures("sa-prefactor")
 def prefactor(imagenet_batches):
     by_tau, inside = {}, []
-    for (batch, tau), (share, _) in imagenet_batches.items():
+    for (batch, tau), share in imagenet_batches.items():
         by_tau.setdefault(f"at tau = {tau:g}:", []).append(share)
         if tau == 1 and batch >= 512:
             inside.append(share)
@@ -388,66 +320,10 @@ def prefactor(imagenet_batches):
     return lists(by_tau, 0.2 - max(inside), before=before)
 
 
-@measures("sa-gap-negligible")
-def gap_negligible(imagenet_batches):
-    share, power = imagenet_batches[1024, 1.0]
-    size = np.log10(share) + power / np.log(10)  # log10 of the bound / N
-    return Finding(
-        f"bound / N is 10 to the power {size:.0f}; without the growth factor, which is not needed where no point "
-        f"repeats, {share:.3f}",
-        -1 - size,
-    )
-
-
 @measures("sa-rho")
 def rho(printed_cka):
     least = np.sqrt(1 - printed_cka**2)
     return Finding(f"at a CKA of {printed_cka:.2f} it is at least {least:.2f}", 0.1 - least)
-
-
-@measures("sa-recurrence")
-def recurrence(coupled):
-    def quotient(run):
-        c = run.config
-        after = np.append(run.path[1:], run.drift[-1])
-        grown = growth(c) * run.path
-        added = c.eta * allowed(run) / (c.tau * c.batch**0.5)
-        return after / (grown + added)
-
-    return over_all(coupled, quotient)
-
-
-@measures("sa-range")
-def value_range(random_pairs):
-    cka, rsa = np.moveaxis(random_pairs, -1, 0)  # (seeds, draws) each
-    return ranges(
-        {"CKA": cka, "RSA": rsa},
-        cka.min(),
-        rsa.min(),
-        1 + ROOM - cka.max(),
-        1 + ROOM - rsa.max(),
-    )
-
-
-@measures("sa-closest")
-def closest(digits, lars):
-    least = [nscl_lead(run)[after_warmup(run)].min() for run in digits]
-    last = [nscl_lead(run)[-1] for run in lars]
-    return ranges({"smallest lead": least, "with LARS, at the end": last}, Every(least), last)
-
-
-@measures("sa-two-classes")
-def two_classes(by_classes):
-    lead = np.array([nscl_lead(run)[-1] for run in by_classes[2]])
-    return ranges({"leads by": lead}, 0.05 - lead, form="+.4f")
-
-
-@measures("sa-easy-classes")
-def easy_classes(by_classes, easy):
-    hard = by_classes[20]
-    near = final(hard) - final(hard, SCL)
-    far = final(easy) - final(easy, SCL)
-    return lists({"at spread .5:": far, "at 1.2:": near}, near - far)
 
 
 def photo_leads(photographs) -> dict:
@@ -474,33 +350,22 @@ def photo_throughout(photographs):
     return lists(leads, *map(Every, leads.values()), before="smallest lead: ")
 
 
-@measures("sa-long-lars")
-def closest_with_lars(long_lars):
-    lead = ahead(long_lars.cka.sel(step=slice(50, None)))
-    smallest = lead.min("step")
-    return lists({"smallest lead": smallest, "at the end": last(lead)}, Every(smallest), form=".3f")
-
-
 @measures("sa-decline")
-def decline(long_pairs):
-    curves = [r.cka[np.isin(r.steps, (200, 500, 600)), NSCL] for r in long_pairs]
-    early, middle, late = np.transpose(curves)  # (seeds,) each
-    return ranges({"after 200:": early, "after 500:": middle, "after 600:": late}, early - late)
-
-
-@measures("sa-long-lars-fall")
-def fall_with_lars(long_lars):
+def decline(long_pairs, long_lars):
+    curves = [r.cka[np.isin(r.steps, (200, 600)), NSCL] for r in long_pairs]
+    early, late = np.transpose(curves)  # (seeds,) each
     nscl = long_lars.cka.sel(loss="nscl")
     fall = nscl.sel(step=300) - last(nscl)
-    return lists({"falls by": fall}, fall, form=".3f")
+    return lists({"falls by": early - late, "with LARS by": fall}, early - late, fall, form=".3f")
 
 
-@measures("sa-photo-scl-zero", "CIFAR-10")
-@measures("sa-scl-zero", "digits")
-def scl_zero(name, images):
+@measures("sa-photo-scl-zero")
+def scl_zero(images):
     """Whether SCL's CKA with DCL ends near 0, and NSCL's does not."""
-    nscl, scl = at_end(images[name], "cka", "nscl", "supcon")
-    return lists({"SCL": scl, "NSCL": nscl}, 0.1 - scl, nscl - 0.5)
+    nscl, scl = at_end(images["CIFAR-10"], "cka", "nscl", "supcon")
+    beside = at_end(images["digits"], "cka", "nscl", "supcon")
+    digits = f"; digits: SCL {listed(beside[1])}, NSCL {listed(beside[0])}"
+    return Finding(f"SCL {listed(scl)}; NSCL {listed(nscl)}{digits}", 0.1 - scl, nscl - 0.5)
 
 
 @measures("sa-tight")
@@ -509,13 +374,16 @@ def tight(long_lars):
     return lists({"SCL": scl, "DCL": cl}, 0.5 - scl / cl, form=".3f")
 
 
-@measures("sa-photo-ce-between", "MNIST")
-@measures("sa-photo-ce-between-cifar", "CIFAR-10")
-@measures("sa-ce-between", "digits")
-def ce_between(name, images):
-    """Whether CE's CKA with DCL is between NSCL's and SCL's at the end."""
-    nscl, scl, ce = at_end(images[name], "cka", "nscl", "supcon", "ce")
-    return lists({"NSCL": nscl, "CE": ce, "SCL": scl}, nscl - ce, ce - scl)
+@measures("sa-photo-ce-between")
+def ce_between(images):
+    """Whether CE's CKA with DCL is between NSCL's and SCL's at the end; on digits it is only shown."""
+    means, margins = {}, []
+    for name, record in images.items():
+        nscl, scl, ce = at_end(record, "cka", "nscl", "supcon", "ce")
+        means[name] = [nscl.mean(), ce.mean(), scl.mean()]
+        if name != "digits":
+            margins += [nscl - ce, ce - scl]
+    return lists(means, *margins, before="means of NSCL, CE, SCL: ")
 
 
 def rise(record, key: str):
@@ -525,7 +393,7 @@ def rise(record, key: str):
 
 
 @measures("sa-ce-dips")
-def ce_dips(photographs, momentum):
+def ce_dips(photographs, momentum, long_lars):
     digits, points = momentum
     found = {}
     for name, record in photographs.items():
@@ -534,18 +402,8 @@ def ce_dips(photographs, momentum):
     found["digits CKA"] = rise(digits, "cka")
     found["50 classes CKA"] = rise(points, "cka")
     conditions = [Every(one - 0.05) for one in found.values()]
+    found["digits with LARS CKA"] = rise(long_lars, "cka")
     return lists(found, *conditions, before="ends above its smallest value by: ")
-
-
-@measures("sa-ce-dips-lars")
-def ce_dips_with_lars(long_lars):
-    cka = rise(long_lars, "cka")
-    rsa = rise(long_lars, "rsa")
-    return lists(
-        {"CKA ends above its smallest value by": cka, "RSA by": rsa},
-        Every(cka - 0.05),
-        Every(rsa - 0.05),
-    )
 
 
 @measures("sa-more-classes")
@@ -569,58 +427,26 @@ def subsets(subsets):
     )
 
 
-@measures("sa-classes-decline")
-def classes_decline(by_classes):
-    fall = []
-    for runs in by_classes.values():
-        curves = [run.cka[after_warmup(run), NSCL] for run in runs]
-        fall.append([curve[0] - curve[-1] for curve in curves])
-    fall = np.array(fall)
-    return Finding(
-        f"falls by {span(fall.mean(0))} in the mean over C; in {counted(fall > 0)} runs",
-        fall.mean(0),
-    )
-
-
 @measures("sa-subsets-decline")
-def subsets_decline(subsets):
+def subsets_decline(subsets, photographs):
     cka = subsets.cka  # recorded at each tenth of the training
-    fall = cka.isel(step=2) - cka.isel(step=-1)
-    return Finding(
-        f"falls by {listed(fall.mean('seed'))} in the mean; in {counted(fall > 0)} runs",
-        fall.mean("classes"),
-    )
-
-
-@measures("sa-photo-decline")
-def photo_decline(photographs):
-    changes = {}
+    change = cka.isel(step=-1) - cka.isel(step=2)
+    changes = {"digits": change.mean("classes")}
     for name, record in photographs.items():
-        cka = record.cka.sel(loss="nscl")
-        changes[name] = last(cka) - cka.isel(epoch=3)
-    falls = [-change for change in changes.values()]
-    return lists(changes, *falls, form="+.2f", before="changes by: ")
+        nscl = record.cka.sel(loss="nscl")
+        changes[name] = last(nscl) - nscl.isel(epoch=3)
+    before = f"on digits it falls in {counted(change < 0)} runs; in the mean over C it changes by: "
+    falls = [-one for one in changes.values()]
+    return lists(changes, *falls, form="+.2f", before=before)
 
 
-@measures("sa-nearest-centre")
-def nearest_centre(digits, lars):
-    means, rises = {}, []
-    for name, runs in (("momentum", digits), ("LARS", lars)):
-        values = np.array([final(runs, k, "nccc") for k in (DCL, NSCL, SCL)])
-        means[f"with {name}"] = values.mean(1)
-        rises += list(np.diff(values, axis=0))
-    return lists(means, *rises, form=".3f", before="means: ")
-
-
-@measures("sa-photo-centres", "nccc", ("CIFAR-10", "MNIST"))
-@measures("sa-photo-probe", "probe", ("CIFAR-10", "MNIST"))
-@measures("sa-centres-lars", "nccc", ("digits",))
-@measures("sa-probe-lars", "probe", ("digits",))
-def in_order(key, names, images):
+@measures("sa-photo-centres", "nccc")
+@measures("sa-photo-probe", "probe")
+def in_order(key, photographs):
     """Whether accuracies at the end, of DCL, NSCL and SCL, rise in this order."""
     means, margins = {}, []
-    for name in names:
-        right = images[name][key].isel(step=-1, missing_dims="ignore")
+    for name, record in photographs.items():
+        right = record[key].isel(epoch=-1, missing_dims="ignore")
         three = right.sel(loss=["dcl", "nscl", "supcon"])
         means[name] = three.mean("seed")
         margins += list(three.diff("loss").transpose("loss", "seed"))
@@ -658,14 +484,6 @@ def photo_temperature(photographs, photographs_tau):
     return highest_at_one(ends, before="at tau = .1, .5, 1, means: ")
 
 
-@measures("sa-temperature")
-def temperature(by_tau):
-    ends = {}
-    for key in ("cka", "rsa"):
-        ends[key.upper()] = [final(by_tau[tau], NSCL, key) for tau in (0.1, 0.5, 1.0)]
-    return highest_at_one(ends)
-
-
 @measures("sa-temperature-control")
 def temperature_control(temperatures):
     ends = {}
@@ -676,22 +494,10 @@ def temperature_control(temperatures):
     return highest_at_one(ends)
 
 
-@measures("sa-batch-linear")
-def batch_linear(fixed):
-    linear = batch_change(fixed.sel(budget="fixed epochs", law="linear"))
-    return lists({"changes by": linear}, -linear, form="+.2f")
-
-
 @measures("sa-batch-lars")
 def batch_lars(sized):
     linear = batch_change(sized.sel(law="linear"))
     return lists({"changes by": linear}, -linear, form="+.3f")
-
-
-@measures("sa-batch-others")
-def batch_others(fixed):
-    others = batch_change(fixed.sel(budget="fixed epochs")).drop_sel(law="linear")
-    return lists({"changes by": others.mean("seed")}, *others, form="+.2f")
 
 
 @measures("sa-batch-lars-root", ["root"])
@@ -699,13 +505,6 @@ def batch_others(fixed):
 def batch_lars_others(laws, sized):
     changes = batch_change(sized.sel(law=laws))
     return lists({"changes by": changes.mean("seed")}, *changes, form="+.3f")
-
-
-@measures("sa-batch-steps")
-def batch_steps(fixed, bound_changes):
-    changes = batch_change(fixed.sel(budget="fixed steps"))
-    bounds = np.array(bound_changes["fixed steps"])
-    return lists({"changes by": changes.mean("seed")}, *-changes, *-bounds, form="+.2f")
 
 
 @measures("sa-bound-batch")
@@ -724,45 +523,6 @@ def photo_gap(photographs):
             ends[f"{name} {said}"] = end
             grown.append(Every(end - gap.isel(epoch=1)))
     return lists(ends, *grown, before="at the end: ")
-
-
-@measures("sa-twin-end")
-def twin_end(plateau):
-    end = plateau.isel(step=-1)
-    twin = end.sel(loss="twin")
-    nscl = end.sel(loss="nscl")
-    share = twin.gap / nscl.gap
-    return lists(
-        {
-            "gap": twin.gap,
-            "NSCL's": nscl.gap,
-            "CKA with DCL": twin.cka,
-            "NSCL's CKA": nscl.cka,
-        },
-        0.8 - share,
-    )
-
-
-@measures("sa-weights-lars")
-def weights_lars(long_lars):
-    gaps, grown = {}, []
-    for loss, said in GAPS.items():
-        gap = long_lars["gap"].sel(loss=loss)
-        first = gap.sel(step=300)
-        end = last(gap)
-        gaps |= {f"{said} after 300 steps": first, f"{said} at the end": end}
-        grown.append(Every(end - first))
-    return lists(gaps, *grown)
-
-
-@measures("sa-scl-weights")
-def scl_weights(digits):
-    wider = []
-    for run in digits:
-        apart = run.gap[:, SCL] - run.gap[:, NSCL]
-        wider.append(apart[after_warmup(run)].min())
-    scl, nscl = (final(digits, k, "gap") for k in (SCL, NSCL))
-    return ranges({"gap at the end": scl, "NSCL's": nscl}, Every(wider))
 
 
 @measures("sa-photo-scl-weights")
@@ -794,44 +554,34 @@ def architectures(widths, photographs):
     )
 
 
-@measures("sa-vacuous")
-def vacuous(lasting):
-    by_tau, of_imagenet = {}, []
-    for (name, tau), (promised, _) in lasting.items():
-        by_tau.setdefault(f"tau = {tau:g}:", []).append(promised)
-        if name == "ImageNet-1K":
-            of_imagenet.append(promised)
-    before = "it does so for so many epochs: "
-    return lists(by_tau, 5.5 - min(of_imagenet), form="d", before=before)
+def of_lemma_7(run):
+    """How far apart the two gradients are, over what Lemma 7 allows, at each step."""
+    return run.apart / (run.constants()["G"] * allowed(run) / run.config.tau)
 
 
-@measures("sa-assumptions")
-def assumptions(circles, networks):
-    length = worst(circles, lambda r: r.G) / 2**0.5
-    bend = worst(circles, lambda r: r.beta / r.constants()["beta"])
-    G = worst(networks, lambda r: r.G)
-    beta = worst(networks, lambda r: r.beta)
-    return Finding(
-        f"on the circle {length:.3f} of G and {bend:.3f} of beta; the network has G up to {G:.0f} "
-        f"and beta up to {beta:.0f}",
-        1 + ROOM - length,
-        1 + ROOM - bend,
-    )
+def of_eq_15(run):
+    """The distance of the weights after each step over what eq. 15 allows."""
+    c, found = run.config, run.constants()
+    added = c.eta * found["G"] * allowed(run) / c.tau
+    grown = (1 + found["beta"] * c.eta) * run.drift[:-1]
+    return run.drift[1:] / (grown + added)
 
 
 @measures("sa-theorem-2")
 def theorem_2(encoders):
-    circle = worst(encoders["circle"], of_bound)
-    network = worst(encoders["network"], of_bound)
+    drifts = {name: worst(runs, of_bound) for name, runs in encoders.items()}
+    gradients = {name: worst(runs, of_lemma_7) for name, runs in encoders.items()}
+    steps = {name: worst(runs, of_eq_15) for name, runs in encoders.items()}
+    of_each = {"drift": drifts, "Lemma 7": gradients, "eq. 15": steps}
+    most = {name: [*found.values()] for name, found in of_each.items()}
     runs = encoders["circle"] + encoders["network"]
     infinite = counted([np.isinf(run.bound[-1]) for run in runs])
     below = sum(run.bound[-1] < run.triangle[-1] for run in runs)
+    texts = [f"{name} {listed(values, '.2g')}" for name, values in most.items()]
     return Finding(
-        f"drift / bound at most {circle:.2g} on the circle, {network:.2g} for the network; at "
-        f"the end the bound is infinite in {infinite} runs, below the triangle "
-        f"inequality in {below}",
-        1 - circle,
-        1 - network,
+        f"left / right side at most, on the circle and for the network: {'; '.join(texts)}; at the end the bound is "
+        f"infinite in {infinite} runs, below the triangle inequality in {below}",
+        *(1 + ROOM - value for values in most.values() for value in values),
     )
 
 
@@ -845,82 +595,42 @@ def delta(delta_example):
     )
 
 
-@measures("sa-eq-5")
-def eq_5(circles, networks):
-    runs = [*circles, *networks]
-    chain = worst(runs, lambda r: r.chain / r.slope)
-    quarter = []
-    for run in runs:
-        small = np.sqrt(run.stretch) * run.config.eta * run.slope < 0.1
-        quarter.append((run.rest / run.half)[small])
-    quarter = np.concatenate(quarter)
-    return Finding(
-        f"$J^\\top$ to {chain:.0e}; remainder of a step over that of half a step {span(quarter)}, in "
-        f"{len(quarter)} steps",
-        1e-10 - chain,
-        0.1 - abs(quarter / 4 - 1).max(),
-    )
-
-
 def remainder(run):
     """The largest remainder of a step that eq. 6 allows."""
     return run.constants()["M"] / 2 * (run.config.eta * run.slope) ** 2
 
 
-@measures("sa-eq-6")
-def eq_6(circles):
-    P = worst(circles, lambda r: r.stretch / (6 * r.config.n))
-    R = worst(circles, lambda r: r.rest / remainder(r))
-    return no_more({"P": P, "remainder": R})
-
-
-@measures("sa-eq-7")
-def eq_7(circles):
-    def quotient(run):
-        grown = growth(run.config) * run.missed
-        pulled = run.config.eta * run.constants()["C"] * run.pull
-        allowed = grown + pulled + remainder(run)
-        return run.missed[1:] / allowed[:-1]
-
-    return no_more({"circle": worst(circles, quotient)})
+def of_eq_7(run):
+    """How much the surrogate misses after each step, over what eq. 7 allows."""
+    grown = growth(run.config) * run.missed
+    pulled = run.config.eta * run.constants()["C"] * run.pull
+    return run.missed[1:] / (grown + pulled + remainder(run))[:-1]
 
 
 @measures("sa-eq-9")
-def eq_9(circles):
-    quotient = worst(circles, lambda r: r.missed[-1] / r.miss_bound())
+def eq_9(circles, networks):
+    chain = worst([*circles, *networks], lambda r: r.chain / r.slope)
+    quarter = []
+    for run in [*circles, *networks]:
+        small = np.sqrt(run.stretch) * run.config.eta * run.slope < 0.1
+        quarter.append((run.rest / run.half)[small])
+    quarter = np.concatenate(quarter)
+    quotients = {
+        "P": worst(circles, lambda r: r.stretch / (6 * r.config.n)),
+        "the remainder": worst(circles, lambda r: r.rest / remainder(r)),
+        "eq. 7": worst(circles, of_eq_7),
+        "eq. 9": worst(circles, lambda r: r.missed[-1] / r.miss_bound()),
+    }
     loose = [run.miss_bound() / run.moved[-1] for run in circles]
+    texts = [f"{name} {largest:.2g}" for name, largest in quotients.items()]
     return Finding(
-        f"left / right side at most {quotient:.2g}; the right side is at least {min(loose):.0f} times what the "
-        "similarities have moved",
-        1 + ROOM - quotient,
+        f"left / right side at most: {', '.join(texts)}; eq. 9's right side is at least {min(loose):.0f} times what "
+        f"the similarities have moved; $J^\\top$ to {chain:.0e}; remainder of a step over that of half a step "
+        f"{span(quarter)}",
+        *(1 + ROOM - largest for largest in quotients.values()),
+        1e-10 - chain,
+        0.1 - abs(quarter / 4 - 1).max(),
     )
-
-
-def varied(runs, key: str) -> dict:
-    """{eta, B or tau: (seeds,) by how much the surrogate misses at the end}, with the others as in the first run."""
-    usual = runs[0].config
-    rest = [name for name in ("eta", "batch", "tau") if name != key]
-    found = {}
-    for run in runs:
-        if all(getattr(run.config, name) == getattr(usual, name) for name in rest):
-            found.setdefault(getattr(run.config, key), []).append(run.missed[-1])
-    return found
-
-
-@measures("sa-summary", [("eta", -1), ("tau", 1)])
-@measures("sa-summary-batch", [("batch", 1)])
-def as_it_varies(orders, varied_circles, varied_networks):
-    """Whether the miss falls from each value to the next, in the mean: for each (key, direction) and encoder."""
-    falls, words = [], []
-    encoders = {"circle": varied_circles, "network": varied_networks}
-    for (name, runs), (key, order) in itertools.product(encoders.items(), orders):
-        ends = varied(runs, key)
-        values = sorted(ends)[::order]
-        missed = np.array([ends[value] for value in values])
-        falls += list(-np.diff(np.log(missed), axis=0))
-        means = listed(missed.mean(1), ".2g")
-        words.append(f"{name}, {key} {listed(values, 'g')}: {means}")
-    return Finding("; ".join(words), *falls)
 
 
 def misses(runs) -> np.ndarray:
@@ -947,43 +657,23 @@ def cosines(runs) -> np.ndarray:
 
 
 @measures("sa-surrogate-free")
-def free_surrogate(free):
+def free_surrogate(free, circles, networks, wide_networks, free_near):
     dimensions = [*free]
     found = np.array([cosines(runs) for runs in free.values()])  # (d, seeds)
-    means = found.mean(1)
     rises = np.diff(found, axis=0)
     at_128 = found[dimensions.index(128)]
-    largest = max(dimensions)
-    miss = misses(free[largest]).mean()
-    scaled = np.sqrt(1 - means[-1] ** 2)
-    return lists(
-        {
-            f"cosine at d = {listed(dimensions, 'd')}:": means,
-            f"with d = {largest} it misses, in parts of the movement, by": [miss],
-            "on the best time scale by": [scaled],
-        },
-        *map(Every, (*rises, at_128 - 0.8)),
-    )
-
-
-@measures("sa-time-scale")
-def time_scale(varied_circles, varied_networks, wide_networks, free_near):
-    # Of what is varied, ten seeds of the usual settings are the first runs.
-    found = {
-        "circle": cosines(varied_circles[:10]),
-        "network": cosines(varied_networks[:10]),
+    others = {
+        "circle": cosines(circles),
+        "network": cosines(networks),
         "512 units": cosines(wide_networks),
         "views near their points": cosines(free_near[128]),
     }
-    conditions = [Every(0.5 - values) for values in found.values()]
-    return ranges(found, *conditions, before="cosine: ")
-
-
-@measures("sa-nscl-loss")
-def nscl_loss(readings):
-    names = [name for name in readings if name.startswith("NSCL")]
-    section, *_, printed = (readings[name] for name in names)
-    return Finding(f"it is {printed}; Section 3's loss is {section:.2f}", np.isfinite(printed))
+    return Finding(
+        f"cosine at d = {listed(dimensions, 'd')}: {listed(found.mean(1))}; "
+        + "; ".join(f"{name} {span(values)}" for name, values in others.items()),
+        *map(Every, (*rises, at_128 - 0.8)),
+        *(Every(0.5 - values) for values in others.values()),
+    )
 
 
 @measures("sa-repeated-anchors")
@@ -1002,38 +692,18 @@ def repeated_anchors(sides):
 
 
 @measures("sa-lemma-2")
-def lemma_2(softmax_curvature, batch_curvature):
+def lemma_2(softmax_curvature, batch_curvature, anchors):
     *_, second, largest = np.sort(softmax_curvature)
     of_losses = batch_curvature.max()
+    squares, display = anchors
+    error = abs(squares - display).max()
     return Finding(
         f"attained at (1/2, 1/2), to {abs(largest - 0.5):.0e}, else at most {second:.3f}; batch losses "
-        f"{of_losses:.2f} of the bound",
+        f"{of_losses:.2f} of the bound; eq. 12 to {error:.0e}, times $\\tau^2$ at most {squares.max():.3f}",
         0.5 + ROOM - largest,
         1 + ROOM - of_losses,
-    )
-
-
-@measures("sa-lemma-3")
-def lemma_3(anchors):
-    squares = anchors["squares"]
-    error = abs(squares - anchors["display"]).max()
-    largest = squares.max()
-    return Finding(
-        rf"equal to {error:.0e}; times $\tau^2$ at most {largest:.3f} (the second case of the proof forgets "
-        "the attraction)",
         1e-12 - error,
-        2 - largest,
-    )
-
-
-@measures("sa-lemma-4")
-def lemma_4(masses):
-    sets, ratios = masses.max(0)
-    return Finding(
-        f"$\\log(Z/|S|)$ at most {sets:.3f}, the logarithm of the quotient of ratios at most {ratios:.3f} "
-        "of what is allowed",
-        1 + 1e-12 - sets,
-        1 + 1e-12 - ratios,
+        2 - squares.max(),
     )
 
 
@@ -1043,87 +713,47 @@ def misprinted(printed: float, corrected: float) -> str | None:
 
 
 @measures("sa-lemma-5")
-def lemma_5(share_tails, negative_share):
-    off, over = share_tails["printed"]
-    rest, below = share_tails["corrected"]
-    printed = (1e-9 - off, ROOM - over)
-    corrected = (1e-9 - rest, ROOM - below)
-    at_most = np.exp(over)
-    at_most_corrected = np.exp(below)
-    drawn = span(negative_share, ".3f")
+def lemma_5(share_tails, share_of_two):
+    (off, over), (rest, below) = share_tails["printed"], share_tails["corrected"]
+    largest, promised = share_of_two
+    as_printed = (1e-9 - off, ROOM - over, largest - promised)
+    as_corrected = (1e-9 - rest, ROOM - below)
     return Finding(
-        f"the mean is off by up to {off:.2f}, a probability {at_most:.3g} times what is allowed; corrected, by "
-        f"{rest:.0g} and {at_most_corrected:.3g} times. Drawn, B = 8, C = 10: {drawn}, not .9",
-        *printed,
-        verdict=misprinted(min(printed), min(corrected)),
+        f"the mean is off by up to {off:.2f}, a probability {np.exp(over):.3g} times what is allowed; corrected, by "
+        f"{rest:.0g} and {np.exp(below):.3g} times. Of two points Corollary 3 promises a share of {promised:.3f}, and "
+        f"none is above {largest}",
+        *as_printed,
+        verdict=misprinted(min(as_printed), min(as_corrected)),
     )
-
-
-@measures("sa-corollary-3")
-def corollary_3(missed_promises):
-    printed, corrected, allowed = missed_promises.T
-    most = (corrected / allowed).max()
-    left = (allowed - printed).min()
-    left_corrected = (allowed - corrected).min()
-    return Finding(
-        f"less in {span(printed[:2], '.0%')} of the draws of two points, {allowed[0]:.0%} allowed; corrected, at most "
-        f"{most:.2f} of what is allowed in {len(allowed)} settings",
-        left,
-        verdict=misprinted(left, left_corrected),
-    )
-
-
-@measures("sa-mass")
-def mass(coupled):
-    return over_all(coupled, lambda r: r.mass / (allowed(r) / 2))
 
 
 @measures("sa-lemma-6")
-def lemma_6(anchors, coupled):
+def lemma_6(masses, coupled):
+    sets, ratios = masses.max(0)
+    mass = worst(coupled, lambda r: r.mass / (allowed(r) / 2))
     gap = worst(coupled, lambda r: r.reweighting / allowed(r))
     return Finding(
-        rf"at most {gap:.2f} of it; $2\alpha$ to {anchors['identity']:.0e}",
-        1e-12 - anchors["identity"],
-        1 - gap,
+        f"parts of what is allowed, at most: sets {sets:.3f}, ratios {ratios:.3f}; classmates {mass:.2g}, softmaxes "
+        f"{gap:.2g} in {len(coupled)} runs",
+        1 + 1e-12 - sets,
+        1 + 1e-12 - ratios,
+        1 + ROOM - mass,
+        1 + ROOM - gap,
     )
-
-
-@measures("sa-lemma-6-range")
-def lemma_6_range(large_steps):
-    ratio = np.array([run.reweighting.max() / allowed(run) for run in large_steps])
-    kept = counted([(run.drift <= run.bound).all() for run in large_steps])
-    entry = max(run.largest for run in large_steps)
-    return Finding(
-        f"{span(ratio, '.1f')} times it, at entries up to {entry:.0f}; the drift keeps below Theorem 1 "
-        f"in {kept}",
-        Every(ratio - 1),
-    )
-
-
-@measures("sa-lemma-7")
-def lemma_7(encoders):
-    return by_encoder(
-        encoders, lambda r: r.apart / (r.constants()["G"] * allowed(r) / r.config.tau)
-    )
-
-
-@measures("sa-eq-15")
-def eq_15(encoders):
-    def quotient(run):
-        c, found = run.config, run.constants()
-        added = c.eta * found["G"] * allowed(run) / c.tau
-        grown = (1 + found["beta"] * c.eta) * run.drift[:-1]
-        return run.drift[1:] / (grown + added)
-
-    return by_encoder(encoders, quotient)
 
 
 @measures("sa-lemma-8")
 def lemma_8(coupled):
-    def quotient(run):
+    def gradients(run):
         c = run.config
         of_losses = allowed(run) / (c.tau * c.batch**0.5)
         of_tables = run.path / (2 * c.tau**2 * c.batch)
         return run.gaps / (of_losses + of_tables)
 
-    return over_all(coupled, quotient)
+    def steps(run):
+        c = run.config
+        after = np.append(run.path[1:], run.drift[-1])
+        added = c.eta * allowed(run) / (c.tau * c.batch**0.5)
+        return after / (growth(c) * run.path + added)
+
+    return no_more({"of a gradient": worst(coupled, gradients), "of a step": worst(coupled, steps)})

@@ -12,12 +12,9 @@ from clbook.experiments.alignment.experiment import Config as Plain
 from clbook.experiments.alignment.experiment import run as plain
 from clbook_book.audit.sa import checks, computed, weights
 from clbook_book.audit.sa.variants import Config, run
-from clbook_book.course.alignment import figures
 from clbook_book.course.alignment.recipes import nscl
 from clbook_book.records import Computed, Recipe, fields
 
-PAIR = Plain(compare="pair", width=64)
-SCALED = tuple(PAIR.replace(batch=B, scaling=law) for B in (32, 64, 128) for law in POWERS)
 SEEDS = range(3)
 TAUS = (0.1, 0.5, 1.0)
 COUNTS = (2, 3, 5, 7, 10)  # of classes
@@ -227,11 +224,6 @@ def way(result) -> float:
     return np.linalg.norm(result.final[0] - start)
 
 
-def largest(result) -> float:
-    """The largest entry of CL's table at the end."""
-    return abs(result.final[0]).max()
-
-
 def of_training(says, configs, asked, start=0.3, **derived) -> Recipe:
     """A record of trainings of the chapter."""
     kept = fields("z", nscl=nscl, **derived)
@@ -267,7 +259,6 @@ LONG_PAIRS = IMAGES.replace(
 )
 COUPLED = grid(USUAL, tau=(0.5, 1.0, 2.0, 5.0), classes=(2, 20, 50))
 COUPLED += grid(USUAL, batch=(32, 64, 128, 200), eta=(0.1, 1.0, 10.0))
-STEEP = USUAL.replace(tau=5.0, classes=50, batch=200, eta=1000.0)
 COLLAPSED = surrogate.Config(n=24, classes=6, batch=8, tau=0.5, eta=0.2, steps=330, record_every=5)
 NEAR = grid(changed(0.1)[0], d=(2, 8, 32, 128, 512))
 UNRELATED = [config.replace(spread=100.0, noise=100.0) for config in NEAR]  # points are all noise
@@ -314,10 +305,7 @@ def widths() -> tuple:
 
 
 RECIPES = {}
-RECIPES["sa-definition-errors"] = Computed(computed.definition_errors)
-RECIPES["sa-random-pairs"] = Computed(computed.random_pairs)
 RECIPES["sa-loss-gaps"] = Computed(computed.loss_gaps)
-RECIPES["sa-lasting"] = Computed(computed.lasting)
 RECIPES["sa-digits"] = of_training(
     "digits, five losses, momentum, 200 iterations, five seeds",
     seeded([IMAGES]),
@@ -360,13 +348,6 @@ RECIPES["sa-coupled"] = of_descent(
     positives=positives,
     way=way,
 )
-RECIPES["sa-large-steps"] = of_descent(
-    "eq. 1 with steps so large that entries leave the range that Lemma 6 needs, five seeds",
-    surrogate.run,
-    seeded([STEEP]),
-    ("reweighting", "final"),
-    largest=largest,
-)
 RECIPES["sa-circles"] = of_descent(
     "descent on angles of the circle, three seeds",
     weights.run_circle,
@@ -390,18 +371,6 @@ RECIPES["sa-repeated-networks"] = of_descent(
     weights.run_network,
     seeded(changed(0.01, True), SEEDS),
     "all",
-)
-RECIPES["sa-varied-circles"] = of_descent(
-    "the circle as eta, B and tau vary, ten seeds",
-    weights.run_circle,
-    seeded(changed(0.1)[:7], range(10)),
-    ASKED,
-)
-RECIPES["sa-varied-networks"] = of_descent(
-    "the network as eta, B and tau vary, ten seeds",
-    weights.run_network,
-    seeded(changed(0.01)[:7], range(10)),
-    ASKED,
 )
 RECIPES["sa-wide-networks"] = of_descent(
     "a network with 512 hidden units and 128 outputs, five seeds",
@@ -446,28 +415,6 @@ RECIPES["alignment-batch"] = Recipe(
     axes=OF_PAIRS,
     named=OF_CHAPTER,
     dims=("budget", "law", "batch", "seed"),
-)
-RECIPES["sa-scaling"] = Recipe(
-    "four scalings of the rate, B = 32, 64, 128, 200 iterations: what the explorer draws",
-    plain,
-    SCALED,
-    fields(nscl=nscl),
-    ("nscl",),
-    start=0.3,
-    record=figures.SIDES,
-)
-RECIPES["sa-start"] = Recipe(
-    "digits, DCL, NSCL and a twin of DCL from a start that is 1e-6 off, momentum, 300 iterations, "
-    "five seeds",
-    run,
-    seeded([APART.replace(steps=300, record_every=5)]),
-    apart,
-    ("cka", "gap"),
-    record=(*MOVED, "z"),
-    start=0.05,
-    axes=OF_LOSSES,
-    labels=TWINS,
-    dims=("seed",),
 )
 RECIPES["sa-plateau"] = Recipe(
     "digits, DCL, NSCL and a twin of DCL, momentum, 6,000 iterations, three seeds",

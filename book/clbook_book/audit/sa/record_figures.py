@@ -8,7 +8,6 @@ from clbook.style import INK, MUTED, Picture, axes, band, colour, legend, log_ax
 from clbook_book.course.drawing import end_in_words
 
 LABELS = {"NSCL": ("nscl", colour(0)), "SCL": ("supcon", colour(1)), "CE": ("ce", colour(2))}
-TWINS = {"NSCL": ("nscl", colour(0)), "twin of DCL": ("twin", MUTED)}
 
 
 def bands(panels) -> Picture:
@@ -54,48 +53,23 @@ def long_training(record) -> Picture:
     return bands(panels)
 
 
-def growth(record) -> Picture:
-    """|w - w^DCL| of NSCL and of the twin, logarithmic, against the time and against its logarithm; a line a seed."""
-    moved = record.isel(step=slice(1, None))  # nothing has moved at the start
-    curves = chosen(moved, "distance", TWINS)
-    fig, (row,) = axes(2, width=7.2, height=2.7, sharey=True)
-    for ax, scale in zip(row, ("linear", "log"), strict=True):
-        for name, (values, tone) in curves.items():
-            for k, one in enumerate(values):
-                label = None if k else name
-                ax.plot(one.step, one, color=tone, lw=1.2, label=label, gid=f"{name}, seed {k}")
-        ax.set(xscale=scale, yscale="log", ylim=(3e-6, 10), xlabel="iteration")
-        ax.minorticks_off()
-    row[0].set_ylabel("distance to DCL's weights")
-    legend(row[0], loc="lower right")
-    ends = [end_in_words(name, np.asarray(values)) for name, (values, _) in curves.items()]
-    text = f"Distances at the end, mean and range of the seeds: {', '.join(ends)}."
-    return Picture(fig, text)
-
-
-def by_count(times, counts, panels: dict) -> Picture:
-    """SA Fig. 3 and 7: {label: values (counts, seeds, K)} at times (K,), a curve for each number of classes."""
-    shades = ["#bdd7e7", "#6baed6", "#3182bd", "#08519c", "#08264d"]
-    settings = {"ylim": (0, 1.03), "xlabel": "share of the training"}
-    drawn = []
-    for label, values in panels.items():
-        curves = {}
-        for count, one, tone in zip(counts, values, shades, strict=True):
-            curves[f"{count} classes"] = (one, tone)
-        drawn.append((label, times, curves, settings))
-    return bands(drawn)
-
-
 def subsets(record) -> Picture:
-    """SA Fig. 3 and 7 on random subsets of the classes of digits."""
-    panels = {
-        "CKA, test": record.cka,
-        "CKA, training": record.cka_train,
-        "RSA, test": record.rsa,
-        "RSA, training": record.rsa_train,
-    }
+    """SA Fig. 3 and 7 on random subsets of the classes of digits: a curve for each number of classes."""
+    shades = ["#bdd7e7", "#6baed6", "#3182bd", "#08519c", "#08264d"]
     times = np.linspace(0, 1, record.sizes["step"])
-    return by_count(times, record.classes.values, panels)
+    settings = {"ylim": (0, 1.03), "xlabel": "share of the training"}
+    panels = []
+    for key, label in (
+        ("cka", "CKA, test"),
+        ("cka_train", "CKA, training"),
+        ("rsa", "RSA, test"),
+        ("rsa_train", "RSA, training"),
+    ):
+        curves = {}
+        for count, tone in zip(record.classes.values, shades, strict=True):
+            curves[f"{count} classes"] = (record[key].sel(classes=count), tone)
+        panels.append((label, times, curves, settings))
+    return bands(panels)
 
 
 def temperature_control(record) -> Picture:
@@ -113,26 +87,19 @@ def temperature_control(record) -> Picture:
     return bands(panels)
 
 
-def by_batch(record, bounds) -> Picture:
-    """SA Fig. 5 with LARS: CKA at the end against B under four scalings (top), and Theorem 1's bound (bottom).
-
-    bounds: {scaling: (sizes,) log10 of the bound relative to that at the smallest batch}.
-    """
+def by_batch(record) -> Picture:
+    """SA Fig. 5 with LARS: CKA at the end against B under four scalings."""
     sizes = record.batch.values
-    fig, grid = axes(len(bounds), 2, width=7.8, height=4.2, sharex=True, sharey="row")
+    fig, (row,) = axes(4, width=7.8, height=2.4, sharey=True)
     says = []
-    for (upper, lower), (scaling, bound) in zip(grid.T, bounds.items(), strict=True):
+    for ax, scaling in zip(row, record.law.values, strict=True):
         ends = record.cka.isel(step=-1).sel(law=scaling).transpose("seed", "batch")
-        band(upper, sizes, ends, color=colour(0), label="CKA", gid="CKA", marker="o", ms=3.5)
-        lower.plot(sizes, bound, color=INK, marker="s", ms=3.5, gid="bound")
-        upper.set(title=f"lr: {scaling}", ylim=(0, 1.03))
-        lower.set(xlabel="batch size $B$")
-        log_axis(lower, sizes)  # the upper one shares it
+        band(ax, sizes, ends, color=colour(0), label="CKA", gid="CKA", marker="o", ms=3.5)
+        ax.set(title=f"lr: {scaling}", ylim=(0, 1.03), xlabel="batch size $B$")
+        log_axis(ax, sizes)
         first, *_, last = ends.mean("seed").values
-        change = f"the bound changes by 10 to the power {bound[-1]:.1f}"
-        says.append(f"{scaling}: {first:.2f} and {last:.2f}, {change}")
-    grid[0, 0].set_ylabel("CKA, DCL and NSCL")
-    grid[1, 0].set_ylabel("log10 of the bound")
+        says.append(f"{scaling}: {first:.2f} and {last:.2f}")
+    row[0].set_ylabel("CKA, DCL and NSCL")
     return Picture(fig, "CKA at B = 32 and at 256, five seeds. " + "; ".join(says) + ".")
 
 

@@ -173,13 +173,6 @@ def ending(result) -> tuple[float, str, str]:
     return cka, sign, f"CKA of NSCL with DCL {sign} at the end"
 
 
-def parted(result) -> tuple[float, str, str]:
-    """(shade, sign, words) of a run for a cell: weight gap of NSCL to DCL at the end; the larger, the darker."""
-    gap = float(result.gap[-1, 1])
-    sign = f"{gap:.2f}"
-    return min(1.0, gap / 0.35), sign, f"weight gap {sign} at the end"
-
-
 def _band(ax, x, values, name):
     """`style.band` in a loss's colour, with its mark."""
     band(ax, x, values, color=TONES[name], label=NAMES[name], marker=MARKS[name], ms=3.5)
