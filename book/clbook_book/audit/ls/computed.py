@@ -12,12 +12,6 @@ from clbook_book.audit.va import closed_forms
 
 SEEDS = range(5)
 SPREADS = (0.2, 0.1, 0.05, 0.025)  # of a cluster, for `blocks` and `thetas`
-# The data whose kernels `eigenvalues` looks at.
-DATA = {
-    "clusters, spread .1": Config(),
-    "clusters, spread .5": Config(spread=0.5),
-    "donut": Config(data="donut", augmentation="rotation"),
-}
 
 
 def overlapping():
@@ -78,14 +72,6 @@ def growing():
     return {eta: exact.growing_scale(eta) for eta in landscape.ETA}
 
 
-def kept(seeds=SEEDS):
-    """{what the network sees: distances of a view from its point after 20 steps, five seeds}."""
-    return {
-        "radius": [exact.invariance_after(False, seed) for seed in seeds],
-        "point": [exact.invariance_after(True, seed) for seed in seeds],
-    }
-
-
 def or_never(step: int | None) -> float:
     """A step, infinity for None."""
     return np.inf if step is None else float(step)
@@ -114,13 +100,4 @@ def linear_powers():
     for eps, seed in itertools.product((0.3, 0.1), SEEDS):
         narrow, wide = (exact.linear_error(extent, 0, 1.0, seed) for extent in (eps, 2 * eps))
         found.append(np.log2(wide / narrow))
-    return found
-
-
-def eigenvalues():
-    """The lowest eigenvalue of Step 3, what the proof says it is, the largest other one; `DATA` and seeds."""
-    found = []
-    for config, seed in itertools.product(DATA.values(), SEEDS):
-        kernel, labels = repair.double(config.replace(seed=seed))
-        found.append(repair.growing(kernel.numpy(), labels.numpy()))
     return found

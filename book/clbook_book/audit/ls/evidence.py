@@ -18,7 +18,7 @@ from clbook_book.course.separability import series
 from clbook_book.course.separability.recipes import checked
 from clbook_book.course.sphere import recipes as sphere_recipes
 
-SEEDS, SPREADS, DATA = computed.SEEDS, computed.SPREADS, computed.DATA
+SEEDS, SPREADS = computed.SEEDS, computed.SPREADS
 
 
 def of_seeds(run, config, record=()) -> list:
@@ -201,13 +201,8 @@ def shapes():
 
 @functools.cache
 def affine():
-    """{data: whether an affine function separates the classes of the points themselves, by draw}."""
-    digits = Config(data="digits", augmentation="image", classes=3, n=99)
-    draws = map(separability.dataset, each(digits, seed=SEEDS))
-    found = {"mnist": records.load("ls-pixels").parted.values.astype(bool)}
-    found["digits"] = [separable(x, labels) for x, labels in draws]
-    found["donut"] = [separable(run.x, run.labels) for run in shapes()["donut"]]
-    return found
+    """Whether an affine function separates the classes of the donut's points themselves, by draw."""
+    return np.array([separable(run.x, run.labels) for run in shapes()["donut"]])
 
 
 # Three digits of MNIST, embedded on a line.
@@ -279,8 +274,16 @@ def parted():
 growing = of_computed("ls-growing")
 
 
-# {what the network sees: distances of a view from its point after 20 steps, five seeds}.
-kept = of_computed("ls-kept")
+@functools.cache
+def one_step():
+    """{whether gradients agree: (seeds, 2)} distance of view and point after a step of .1 and of .01, over the step."""
+    found = {}
+    for agree in (True, False):
+        rows = [[exact.apart_after(h, agree, seed) for h in (0.1, 0.01)] for seed in SEEDS]
+        found[agree] = np.array(rows)
+    return found
+
+
 # {activation: {(scale of the entries of A, prefactor): relative error}} of the kernel of Prop. B.5.
 explicit = of_computed("ls-explicit")
 
@@ -292,8 +295,6 @@ explicit = of_computed("ls-explicit")
 linear_errors = of_computed("ls-linear-errors")
 # p in: error of Step 1's linear law ~ eps^p without noise, from eps to 2 eps.
 linear_powers = of_computed("ls-linear-powers")
-# The lowest eigenvalue of Step 3, what the proof says it is, the largest other one; `DATA` and seeds.
-eigenvalues = of_computed("ls-eigenvalues")
 
 
 @functools.cache

@@ -8,10 +8,8 @@ import numpy as np
 import torch
 from torch import nn
 
-from clbook import augment
 from clbook.experiments.landscape.curves import ETA, PSI, even
 from clbook.losses import generalized, nt_xent_mean, simplified, softplus
-from clbook.models import MLP
 
 DOUBLE = torch.float64
 
@@ -149,43 +147,25 @@ def growing_scale(eta: str, factors=(1, 2, 4, 8, 16, 32, 64), tau: float = 0.5) 
     return np.array(found)
 
 
-# Section 4.1: any parametrised map.
+def apart_after(step: float, agree: bool, seed: int, n: int = 12, tau: float = 0.5) -> float:
+    """Appendix B.5: how far a view is from its point after a step of descent on eq. 12, divided by the step.
 
-
-def invariance_after(
-    sees_angle: bool, seed: int, steps: int = 20, n: int = 12, tau: float = 0.5
-) -> float:
-    """Appendix B.5: largest distance of a point and a view of it after steps of descent on eq. 12, lr = .05.
-
-    Views turn a point. The map starts invariant: R + g(w, x) - g(w_0, x). g is a network of the point, or of its radius
-    alone: then its gradients in the weights agree at a point and its views, too.
+    f = R + w phi + w^2 c with one weight, at w = 0. R is the same at a point and its view, and so is phi if `agree`;
+    c is another.
     """
-    generator = torch.Generator().manual_seed(seed)
-    x = numbers(seed + 1, n, 2)
-    R = 0.1 * numbers(seed + 2, n, 1)
-    turned = augment.rotation(x, generator)
-    seen = (
-        (lambda x: x)
-        if sees_angle
-        else (lambda x: torch.cat([x.norm(dim=1, keepdim=True), 0 * x[:, :1]], 1))
-    )
-    net = MLP((2, 20, 1), "tanh", generator).double()
-    with torch.no_grad():
-        first = {name: net(seen(points)) for name, points in (("x", x), ("view", turned))}
-    for _ in range(steps):
-        z, view = (
-            R + net(seen(points)) - first[name] for name, points in (("x", x), ("view", turned))
-        )
-        loss = simplified(z, view.detach()[None], tau)
-        for p, slope in zip(
-            net.parameters(), torch.autograd.grad(loss, list(net.parameters())), strict=True
-        ):
-            p.data -= 0.05 * slope
-    with torch.no_grad():
-        return (net(seen(x)) - first["x"] - net(seen(turned)) + first["view"]).abs().max().item()
+    R, phi, phi_of_view, c, c_of_view = numbers(seed, 5, n)
+    if agree:
+        phi_of_view = phi
+    w = torch.zeros((), dtype=DOUBLE, requires_grad=True)
+    z = R + w * phi + w**2 * c
+    view = (R + w * phi_of_view + w**2 * c_of_view).detach()
+    (slope,) = torch.autograd.grad(simplified(z[:, None], view[None, :, None], tau), w)
+    after = -step * slope
+    apart = after * (phi - phi_of_view) + after**2 * (c - c_of_view)
+    return apart.abs().max().item() / step
 
 
-# Appendix C, Step 1, and Section 4.2.1.
+# Appendix C, Step 1.
 
 
 def linear_error(eps: float, gamma: float, tau: float, seed: int, n: int = 40) -> float:

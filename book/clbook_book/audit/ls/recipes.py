@@ -10,7 +10,7 @@ import torch
 
 from clbook.experiments import separability, sphere
 from clbook.experiments.separability import condition
-from clbook.metrics import linear_probe, separable
+from clbook.metrics import linear_probe
 from clbook.results.labelled import padded
 from clbook_book.audit.ls import batches, computed, repair, variants
 from clbook_book.course.separability.recipes import conditions, grid, over_time
@@ -47,13 +47,6 @@ def figure_4(results) -> dict[str, np.ndarray]:
     return found
 
 
-def raw_pixels(results) -> dict[str, np.ndarray]:
-    """Whether an affine function separates the classes of the images themselves, and where the embedding starts."""
-    parted = [separable(r.x, r.labels) for r in results]
-    embedding = [r.z[:, ::15, 0] for r in results]
-    return {"parted": np.array(parted), "embedding": np.stack(embedding)}
-
-
 def overlaps(results) -> dict[str, np.ndarray]:
     """`conditions`, and kappa / Theta of the start: below 0 where gradients of the clusters overlap."""
     shares = []
@@ -75,10 +68,8 @@ AXES = {
 }
 
 COMPUTED = (
-    computed.kept,
     computed.linear_errors,
     computed.linear_powers,
-    computed.eigenvalues,
     computed.growth,
     computed.blocks,
     computed.thetas,
@@ -230,16 +221,6 @@ RECIPES["ls-fig-6-free"] = Recipe(
     record=("accuracy", "loss", "separable_at"),
     axes=AXES,
     dims=("start", "seed"),
-)
-RECIPES["ls-pixels"] = Recipe(
-    "images of three digits of MNIST as they are, five draws",
-    variants.run,
-    each(MNIST.replace(steps=2), seed=range(5)),
-    raw_pixels,
-    ("embedding",),
-    start=1.0,
-    axes={"parted": "run", "embedding": "run step point"},
-    dims=("seed",),
 )
 RECIPES["ls-mnist"] = Recipe(
     "LS Figure 4 on MNIST: three digits, three hidden layers of 100, three seeds",

@@ -17,7 +17,7 @@ from scipy.linalg import expm
 from scipy.optimize import linprog
 
 from clbook import theory
-from clbook.experiments.separability import Config, Separability
+from clbook.experiments.separability import Separability
 from clbook.losses import simplified
 from clbook.training.loop import State
 
@@ -40,22 +40,6 @@ def margin(push: np.ndarray, labels: np.ndarray) -> tuple[float, float]:
 
 
 # What the proof says about its matrices and its start.
-
-
-def double(config: Config) -> tuple[torch.Tensor, torch.Tensor]:
-    """K(0) (n, n) and labels (n,) of a run, in float64."""
-    flow = Separability([config]).to("cpu", torch.float64)
-    return kernel_at_start(flow, flow.state)[0], flow.shared.labels
-
-
-def growing(kernel: np.ndarray, labels: np.ndarray) -> tuple[float, float, float]:
-    """The eigenvalues of K(0)(J_1 - 2 J_2) / n: (the lowest, -Theta/4, the largest other one in absolute value)."""
-    n = len(labels)
-    same = labels[:, None] == labels
-    matrix = kernel @ (1 / n - 2 * same / n) / n
-    values = np.sort(np.linalg.eigvals(matrix).real)
-    one = np.where(labels == 0, 2, -2) / n
-    return float(values[0]), float(-one @ kernel @ one / 4), float(abs(values[1:]).max())
 
 
 def growing_direction(a: float, b: float, c: float, n: int) -> np.ndarray:
