@@ -10,7 +10,7 @@ from stepping import advance
 
 from clbook import theory
 from clbook.experiments import separability, sphere
-from clbook.losses import generalized, softplus
+from clbook.losses import generalized, simplified, softplus
 from clbook_book.audit.ls import batches, exact, measures, noisy, repair, variants
 from clbook_book.course.separability import recipes as chapter
 from clbook_book.course.sphere import recipes
@@ -42,6 +42,42 @@ def test_equal_integrals_are_not_enough_for_theorem_3_1_where_g_differs():
     assert (integrals * along).sum(1).abs().max() < 1e-14
     assert (slope * along).sum(1).abs().max() > 2e-3
     assert similar.mean(1).max() - similar.mean(1).min() > 0.1
+
+
+def test_views_that_scatter_end_the_linear_law_of_step_1():
+    """(a) and (b) hold with gamma = 0: the views of a point lie at M on both sides of its cluster's mean."""
+    z = 0.1 * torch.cat([torch.linspace(-0.5, -0.1, 20), torch.linspace(0.1, 0.5, 20)]).double()
+    means = z.unflatten(0, (2, -1)).mean(1).repeat_interleave(20)
+    side = torch.tensor([1.0, -1.0]).double().repeat(20)
+    for M, times in ((0.7, 24), (1.5, 112)):
+        z.requires_grad_()
+        views = torch.stack([means + M * side, means - M * side])[..., None]
+        (slope,) = torch.autograd.grad(40 * simplified(z[:, None], views, 1.0), z)
+        error = (slope - (z.detach().mean() - means)).abs().max()
+        assert error / 0.1**3 == pytest.approx(times, rel=0.03)
+
+
+@pytest.mark.parametrize("gradient", ["partial", "full"])
+def test_interlaced_combs_stay_interlaced(gradient):
+    """Places 0, 2, 4 and 1, 3, 5 times eps / 5; f = R + 100 w_q, and the members of a cluster are its points' views."""
+    n, eps, scale = 60, 0.1, 100.0
+    tau = eps**2 / 500
+    R = eps / 5 * torch.arange(6).double().repeat(n // 6)
+    first = torch.arange(n) % 2 == 0
+
+    def velocity(shift):
+        w = torch.tensor([0.0, shift * eps / 5 / scale], dtype=torch.float64, requires_grad=True)
+        z = R + scale * torch.where(first, w[0], w[1])
+        views = z if gradient == "full" else z.detach()
+        half = (z[:, None] - views).square() / (2 * tau)
+        own = torch.where(first[:, None] == first, half, 0.0).sum(1) / (n / 2)
+        (slope,) = torch.autograd.grad((own + torch.logsumexp(-half, 1)).mean(), w)
+        return float(slope[0] - slope[1])
+
+    # The shift alone decides the velocity, so that the flow from 0 never passes the place of rest.
+    assert velocity(0.0) > 0 > velocity(0.02) and velocity(-0.3) > 0 > velocity(0.3)
+    left, right = theory.separation_condition(eps, tau, n, 0.0, 2 * scale**2, 0.0, 0.0)
+    assert left / right == pytest.approx(310, rel=1e-2)
 
 
 def test_scatter_of_the_views_slows_the_gap_and_closes_it():

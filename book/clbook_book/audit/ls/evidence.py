@@ -167,6 +167,12 @@ overlap_runs = of_record("ls-overlap")
 
 
 @functools.cache
+def donut_overlaps():
+    """(seeds,) kappa / Theta of the donuts that rotations separate, at the start."""
+    return np.array([repair.overlap_at_start(run.config) for run in donuts()["rotation"]])
+
+
+@functools.cache
 def several():
     """{setting: runs of five seeds} of three and four clusters in two and three dimensions."""
     groups = of_groups("ls-several", "classes", "d")()
