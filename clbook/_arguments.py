@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import math
 import numbers
-import os
 import reprlib
 from collections.abc import Sequence
 
 import numpy as np
 import torch
 from torch import Tensor
+
+from clbook import environment
 
 WIDE = (torch.float32, torch.float64)
 FLOATS = (*WIDE, torch.float16, torch.bfloat16)
@@ -310,7 +311,7 @@ def check_values(loss: Tensor, cosine: bool = False, **given: Tensor | float | N
     """
     if torch.compiler.is_compiling() or torch._C._are_functorch_transforms_active():
         return loss  # there are no values to be read
-    if os.environ.get("CLBOOK_CHECK", "0") in ("", "0"):
+    if not environment.values_checked():
         return loss
     tensors = {name: x for name, x in given.items() if isinstance(x, Tensor)}
     for name, x in tensors.items():

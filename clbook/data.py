@@ -27,6 +27,7 @@ from torch import Generator, Tensor
 from torch.nn import functional as F
 
 from clbook._arguments import choice, number, refused, source, whole
+from clbook.environment import data_folder
 
 DONUT_RING = (1.8, 2.2)  # radii of the ring; the disc has radius 1
 WIDEST = 1e30  # the largest spread or diameter: float32 ends at 3.4e38
@@ -387,17 +388,6 @@ def _pixels(x):
 
 
 # Folders and files.
-
-
-def cache_folder() -> Path:
-    """Where finished work is kept: the folder named by CLBOOK_CACHE, else ~/.cache/clbook."""
-    chosen = os.environ.get("CLBOOK_CACHE")
-    return Path(chosen) if chosen else Path.home() / ".cache" / "clbook"
-
-
-def data_folder() -> Path:
-    """Where data files are looked for: the folder named by CLBOOK_DATA, else `data` in the `cache_folder()`."""
-    return Path(os.environ.get("CLBOOK_DATA") or cache_folder() / "data")
 
 
 @contextlib.contextmanager

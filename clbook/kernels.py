@@ -236,10 +236,8 @@ def one_hidden(
         raise refused("x", x, f"of the type and of as many columns as B, {shown(B)}")
 
     y = x @ B.T  # (n, M d)
-    slope = _slope(activation, y)
-    slope = slope.unflatten(1, (d, -1)).transpose(0, 1)  # (d, n, M)
-    overlap = slope @ slope.mT
-    K = scale * (x @ x.T) * overlap  # (d, n, n): the blocks k = l
+    slope = _slope(activation, y).unflatten(1, (d, -1)).transpose(0, 1)  # (d, n, M)
+    K = scale * (x @ x.T) * (slope @ slope.mT)  # (d, n, n): the blocks k = l
     return torch.diag_embed(K.permute(1, 2, 0))
 
 
@@ -269,8 +267,7 @@ def infinite_width(x: torch.Tensor, scale: float = 1.0) -> torch.Tensor:
     u = F.normalize(x, dim=1)
     exact = "donot_use_mm_for_euclid_dist"
     apart = torch.cdist(u, u, compute_mode=exact)
-    along = torch.cdist(u, -u, compute_mode=exact)
-    half_angle = torch.atan2(apart, along)
+    half_angle = torch.atan2(apart, torch.cdist(u, -u, compute_mode=exact))
     share = 0.5 - half_angle / math.pi  # of the inner units, those at work on both points
     return scale * (x @ x.T) * share
 
@@ -310,8 +307,7 @@ def alignment(K: torch.Tensor, labels: Labels) -> float | torch.Tensor:
     if traced.dim() == 2 and constant:
         raise refused("K", K, "a kernel that is not constant: its centred alignment is undefined")
     Y = Y - Y.mean(0)  # HY
-    products = (centred @ Y) * Y
-    overlap = products.sum((-2, -1))  # <HKH, HYY'H>
+    overlap = ((centred @ Y) * Y).sum((-2, -1))  # <HKH, HYY'H>
     score = overlap / (size * norm(Y.T @ Y))
     return _plain(score.masked_fill(constant, math.nan))
 
@@ -376,8 +372,7 @@ def _structure(K, labels):
     theta = squares / (classes * (classes - 1))
     # sum_i |g_i - mu|^2 = sum_i |g_i|^2 less the members of each class times its |mu|^2.
     gradients = traced.diagonal(dim1=-2, dim2=-1)
-    around = gradients.sum(-1) - lengths @ members
-    sigma2 = around / len(Y)
+    sigma2 = (gradients.sum(-1) - lengths @ members) / len(Y)
     return theta.clamp(min=0), sigma2.clamp(min=0)
 
 
@@ -405,10 +400,8 @@ def top_eigenvector(K: torch.Tensor, labels: Labels) -> tuple[np.ndarray, float]
     if traced.dim() != 2:
         raise refused("K", K, "one kernel, (n, n) or (n, n, d, d)")
     centred = _centred(traced)
-    symmetric = (centred + centred.T) / 2
-    v = torch.linalg.eigh(symmetric).eigenvectors[:, -1]
-    sums = Y.T @ v  # over each class
-    on_classes = sums**2 / Y.sum(0)
+    v = torch.linalg.eigh((centred + centred.T) / 2).eigenvectors[:, -1]
+    on_classes = (Y.T @ v) ** 2 / Y.sum(0)  # of the sums over each class
     return v.cpu().numpy(), float(on_classes.sum())
 
 
@@ -436,6 +429,4 @@ def _centred(K):
 
 def _plain(values):
     """The one number of a single kernel as a float; those of R kernels as they are."""
-    if values.dim() == 0:
-        return values.item()
-    return values
+    return values.item() if values.dim() == 0 else values

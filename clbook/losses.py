@@ -119,8 +119,8 @@ def nt_xent(
     """
     z1, z2 = _arguments.points(z1=z1, z2=z2)
     tau = _arguments.temperature(tau, z1)
-    odds = log_odds(z1, z2, tau)  # (..., 2n)
-    loss = softplus(odds).mean(-1)  # -log[ positive / (positive + negatives) ], see `softplus`
+    # -log[ positive / (positive + negatives) ] of each anchor, see `softplus`
+    loss = softplus(log_odds(z1, z2, tau)).mean(-1)
     return _arguments.check_values(loss, cosine=True, z1=z1, z2=z2, tau=tau)
 
 
@@ -158,8 +158,7 @@ def cl(
     """
     z1, z2 = _arguments.points(z1=z1, z2=z2)
     tau = _arguments.temperature(tau, z1)
-    odds = log_odds(z1, z2, tau, both=False)  # (..., n)
-    loss = softplus(odds).mean(-1)
+    loss = softplus(log_odds(z1, z2, tau, both=False)).mean(-1)
     return _arguments.check_values(loss, cosine=True, z1=z1, z2=z2, tau=tau)
 
 
@@ -196,8 +195,7 @@ def dcl(
     """
     z1, z2 = _arguments.points(z1=z1, z2=z2)
     tau = _arguments.temperature(tau, z1)
-    odds = log_odds(z1, z2, tau)  # (..., 2n)
-    loss = odds.mean(-1)
+    loss = log_odds(z1, z2, tau).mean(-1)
     return _arguments.check_values(loss, cosine=True, z1=z1, z2=z2, tau=tau)
 
 
@@ -241,8 +239,7 @@ def nscl(
     z1, z2 = _arguments.points(z1=z1, z2=z2)
     tau = _arguments.temperature(tau, z1)
     labels = _arguments.labels("labels", labels, z1)
-    odds = log_odds(z1, z2, tau, same=alike(labels))  # (..., 2n)
-    loss = odds.mean(-1)
+    loss = log_odds(z1, z2, tau, same=alike(labels)).mean(-1)
     return _arguments.check_values(loss, cosine=True, z1=z1, z2=z2, labels=labels, tau=tau)
 
 
@@ -334,9 +331,8 @@ def nt_xent_mean(
     """
     z1, z2 = _arguments.points(z1=z1, z2=z2)
     tau = _arguments.temperature(tau, z1)
-    n = z1.shape[-2]
     odds = log_odds(z1, z2, tau, both=False)  # (..., n)
-    loss = softplus(odds - math.log(n)).mean(-1)
+    loss = softplus(odds - math.log(z1.shape[-2])).mean(-1)
     return _arguments.check_values(loss, cosine=True, z1=z1, z2=z2, tau=tau)
 
 
@@ -540,8 +536,7 @@ def symbol_context(
         ids = _arguments.labels("ids", ids, symbols)
         same = alike(ids)  # (..., n, n)
     negatives = logits.masked_fill(same, -math.inf).logsumexp(-1)
-    odds = negatives - positive
-    loss = softplus(odds).mean(-1)
+    loss = softplus(negatives - positive).mean(-1)
     return _arguments.check_values(loss, symbols=symbols, contexts=contexts, ids=ids)
 
 
@@ -581,15 +576,13 @@ def vicreg(
     z1, z2 = _arguments.points(z1=z1, z2=z2)
     _arguments.weights(weights)
     n = z1.shape[-2]
-    distance = (z1 - z2).square().sum(-1)
-    loss = weights[0] * distance.mean(-1)
+    loss = weights[0] * (z1 - z2).square().sum(-1).mean(-1)
     for z in (z1, z2):
         centred = z - z.mean(-2, keepdim=True)
         covariance = matmul(centred.mT, centred) / (n - 1)  # (..., d, d)
         variance = covariance.diagonal(dim1=-2, dim2=-1)
-        deviation = (variance + 1e-4).sqrt()
         between = covariance.masked_fill(own_point(covariance), 0)
-        missing = F.relu(1 - deviation)  # (..., d), of a standard deviation of 1
+        missing = F.relu(1 - (variance + 1e-4).sqrt())  # (..., d), of a standard deviation of 1
         redundant = between.square().sum(-1)  # (..., d)
         loss = loss + weights[1] * missing.mean(-1)
         loss = loss + weights[2] * redundant.mean(-1)
@@ -624,8 +617,7 @@ def byol(
         [0.0, 2.0, 4.0]
     """
     prediction, target = _arguments.points(1, prediction=prediction, target=target)
-    difference = unit(prediction) - unit(target)
-    loss = difference.square().sum(-1).mean(-1)
+    loss = (unit(prediction) - unit(target)).square().sum(-1).mean(-1)
     return _arguments.check_values(loss, cosine=True, prediction=prediction, target=target)
 
 

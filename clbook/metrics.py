@@ -27,7 +27,7 @@ FLAT = 1e-12  # a direction with less than this share of the largest spread has 
 CONSTANT = 1e-28  # the mean square of similarities that differ by rounding alone
 
 
-def _points(name, values, least=1, several=False):
+def _points(name, values, least=1, several=False) -> np.ndarray:
     """`values` as a finite float64 array (n, d), n >= `least`; a vector is n points in one dimension.
 
     With `several` it may be (..., n, d), and numbers that are not finite pass.
@@ -35,15 +35,13 @@ def _points(name, values, least=1, several=False):
     found = reals(name, values)
     if found.ndim == 1:
         found = found[:, None]
-    enough = found.size > 0 and found.ndim >= 2
-    enough = enough and found.shape[-2] >= least
+    enough = found.size > 0 and found.ndim >= 2 and found.shape[-2] >= least
     if not enough or (found.ndim > 2 and not several):
         runs = " or (..., n, d)" if several else ""
         raise refused(name, values, f"n points (n, d){runs}, n >= {least}, d >= 1")
     if several:
         return found
-    finite = np.isfinite(found)
-    if not finite.all():
+    if not np.isfinite(found).all():
         raise refused(name, values, "finite numbers")
     return found
 
@@ -72,8 +70,7 @@ def class_ids(
         ([1, 0, 1], 2)
     """
     whole("n", n, 0)
-    found = _labels(name, labels, n)
-    classes, ids = np.unique(found, return_inverse=True)
+    classes, ids = np.unique(_labels(name, labels, n), return_inverse=True)
     if len(classes) < 2:
         raise refused(name, labels, f"of two or more classes, not {len(classes)}")
     return ids, len(classes)
@@ -120,8 +117,7 @@ def separable(z: Points, labels: Labels) -> bool:
     ids, classes = class_ids(labels, len(z))
     if z.shape[1] == 1:
         by_class = z[ids.argsort(), 0]
-        sizes = np.bincount(ids).tolist()
-        return bool(intervals(torch.from_numpy(by_class[None]), sizes))
+        return bool(intervals(torch.from_numpy(by_class[None]), np.bincount(ids).tolist()))
     u = _basis(z) * math.sqrt(len(z))  # coordinates of mean 0 and variance 1
     if u.shape[1] == 0:  # all points coincide
         return False
@@ -133,11 +129,9 @@ def separable(z: Points, labels: Labels) -> bool:
 
 def _basis(z):
     """(n, rank) orthonormal columns that span the centred points: the left singular vectors."""
-    centred = z - z.mean(0)
-    left, spread, _ = np.linalg.svd(centred, full_matrices=False)
-    flat = FLAT * spread[0]
+    left, spread, _ = np.linalg.svd(z - z.mean(0), full_matrices=False)
     rounding = 1e-14 * np.linalg.norm(z)  # of points that all coincide
-    return left[:, spread > max(flat, rounding)]
+    return left[:, spread > max(FLAT * spread[0], rounding)]
 
 
 def _nearest_centre_is_right(u, ids, classes):
@@ -147,19 +141,14 @@ def _nearest_centre_is_right(u, ids, classes):
     points = np.arange(len(u))
     own = distances[points, ids]
     distances[points, ids] = np.inf
-    others = distances.min(1)
-    margin = (others - own) / 2  # the score of a class is u'c - |c|^2 / 2
+    margin = (distances.min(1) - own) / 2  # the score of a class is u'c - |c|^2 / 2
     largest_weight = np.abs(centres - centres[0]).max()
     return margin.min() > MARGIN * largest_weight
 
 
 def _centres(points, ids, classes):
     """(C, d) the mean of each class."""
-    centres = []
-    for c in range(classes):
-        members = points[ids == c]
-        centres.append(members.mean(0))
-    return np.stack(centres)
+    return np.stack([points[ids == c].mean(0) for c in range(classes)])
 
 
 def _largest_margin(u, ids, classes):
@@ -173,13 +162,12 @@ def _largest_margin(u, ids, classes):
     score = np.eye(classes)[:, 1:]  # (C, C - 1): which of the weights a class's score has
     gaps = []
     for own, other in itertools.permutations(range(classes), 2):
-        weights = score[other] - score[own]
-        points = lifted[ids == own]
-        gap = np.kron(weights, points)  # score_c - score_y of each point of class y
+        # score_c - score_y of each point of class y
+        gap = np.kron(score[other] - score[own], lifted[ids == own])
         gaps.append(scipy.sparse.coo_array(gap))
-    gaps = scipy.sparse.vstack(gaps)  # a row for each point and each other class
-    ones = np.ones((gaps.shape[0], 1))
-    constraints = scipy.sparse.hstack([gaps, ones])  # score_c - score_y + m, which must be <= 0
+    rows = scipy.sparse.vstack(gaps)  # one for each point and each other class
+    # score_c - score_y + m, which must be <= 0
+    constraints = scipy.sparse.hstack([rows, np.ones((rows.shape[0], 1))])
 
     bounds_of_a_score = [(-1, 1)] * d + [(None, None)]
     bounds = bounds_of_a_score * (classes - 1) + [(0, 1)]
@@ -242,10 +230,8 @@ def intervals(z: torch.Tensor, sizes: Sequence[int]) -> torch.Tensor:
     lowest = torch.stack([end.min for end in ends], -1)  # (R, C)
     highest = torch.stack([end.max for end in ends], -1)
     below = highest[:, :, None] < lowest[:, None]  # (R, C, C) whether a class is below another
-    pairs = math.comb(
-        len(sizes), 2
-    )  # of each pair that is apart exactly one class is below the other
-    return below.sum((1, 2)) == pairs
+    # Of each pair that is apart exactly one class is below the other.
+    return below.sum((1, 2)) == math.comb(len(sizes), 2)
 
 
 # Similarity of two representations a and b of the same inputs, by their cosines S_ij = cos(a_i, a_j).
@@ -333,8 +319,7 @@ def _correlation(product, a, b):
     with np.errstate(divide="ignore", invalid="ignore"):
         correlation = together / np.sqrt(of_a * of_b)
     defined = np.minimum(of_a, of_b) > CONSTANT  # False where one is NaN
-    found = np.where(defined, correlation, math.nan)
-    return found[()]  # the one number of a single pair
+    return np.where(defined, correlation, math.nan)[()]  # the one number of a single pair
 
 
 def _inner(a, b):
@@ -342,8 +327,7 @@ def _inner(a, b):
     x, _ = a
     y, _ = b
     products = np.swapaxes(x, -1, -2) @ y  # X'Y, (..., d, d')
-    squared_norm = (products**2).sum((-1, -2))
-    return squared_norm / x.shape[-2] ** 2
+    return (products**2).sum((-1, -2)) / x.shape[-2] ** 2
 
 
 def _covariance(a, b):
@@ -356,11 +340,9 @@ def _covariance(a, b):
     n = p.shape[-1]
     pairs = n * (n - 1)
     # Over all i and j the x_i and the p_i sum to zero. So t_ij does, and most terms of its products do.
-    of_p = (p * q).mean(-1)
-    products = _inner(a, b) + 2 * of_p
+    products = _inner(a, b) + 2 * (p * q).mean(-1)
     # Over the pairs i != j: the terms i = j are taken off.
-    own_products = (own * other_own).sum(-1)
-    products = (n**2 * products - own_products) / pairs
+    products = (n**2 * products - (own * other_own).sum(-1)) / pairs
     mean = -own.sum(-1) / pairs
     other_mean = -other_own.sum(-1) / pairs
     return products - mean * other_mean
@@ -370,9 +352,7 @@ def _terms(directions):
     """p_i, and t_ii, which is no pair's: (..., n) each."""
     x, mean = directions
     p = (x * mean).sum(-1)
-    length2 = (x**2).sum(-1)
-    own = length2 + 2 * p
-    return p, own
+    return p, (x**2).sum(-1) + 2 * p
 
 
 def weight_gap(m1: torch.nn.Module, m2: torch.nn.Module) -> float:
@@ -404,9 +384,8 @@ def weight_gap(m1: torch.nn.Module, m2: torch.nn.Module) -> float:
     gaps = []
     for w, other in zip(ours, theirs, strict=True):
         size = norm(w) + norm(other)
-        apart = 2 * norm(w - other)
-        gap = apart / size.clamp(min=1e-300)  # 0 where both are zero
-        gaps.append(float(gap))
+        # 0 where both are zero
+        gaps.append(float(2 * norm(w - other) / size.clamp(min=1e-300)))
     return sum(gaps) / len(gaps)
 
 
@@ -414,10 +393,7 @@ def _layers(name, module):
     """The weights of a module's layers in float64."""
     if not isinstance(module, torch.nn.Module):
         raise refused(name, module, "a torch.nn.Module")
-    layers = []
-    for w in module.parameters():
-        if w.dim() > 1:
-            layers.append(w.detach().double())
+    layers = [w.detach().double() for w in module.parameters() if w.dim() > 1]
     if not layers or layers[0].is_meta:
         raise refused(name, module, "a module with at least one layer, whose weights have values")
     return layers
@@ -473,9 +449,7 @@ def nccc(
     classes, ids = np.unique(y, return_inverse=True)
     centres = _centres(train, ids, len(classes))  # (C, d)
     distances = scipy.spatial.distance.cdist(test, centres)  # (m, C)
-    nearest = distances.argmin(1)
-    right = classes[nearest] == y_test
-    return float(right.mean())
+    return float((classes[distances.argmin(1)] == y_test).mean())
 
 
 def neighbour_accuracy(z: Points, labels: Labels, k: int = 10) -> float:
@@ -507,8 +481,7 @@ def neighbour_accuracy(z: Points, labels: Labels, k: int = 10) -> float:
     one_hot = np.eye(classes)[ids]  # (n, C)
     votes = one_hot[nearest].sum(1)
     elected = votes.argmax(1)  # the first of those with the most votes
-    right = elected == ids
-    return float(right.mean())
+    return float((elected == ids).mean())
 
 
 def linear_probe(
@@ -570,8 +543,8 @@ def r2(latents: Points, features: Points) -> np.ndarray:
     n = len(latents)
     if len(features) != n:
         raise refused("features", features, f"as many rows as latents, {n}")
-    latents = latents - latents.mean(0)
-    total = (latents**2).sum(0)
+    centred = latents - latents.mean(0)
+    total = (centred**2).sum(0)
     if not total.all():
         raise refused("latents", latents, "free of constant columns, whose R^2 is undefined")
 
@@ -581,11 +554,9 @@ def r2(latents: Points, features: Points) -> np.ndarray:
     p = basis.shape[1]
     if n <= p + 1:
         raise refused("features", features, f"of more rows than its rank + 1 = {p + 1}")
-    fitted = basis @ (basis.T @ latents)
-    residual = (latents - fitted) ** 2
-    missed = residual.sum(0) / total  # 1 - R^2
-    freedom = n - p - 1
-    return 1 - missed * (n - 1) / freedom
+    residual = centred - basis @ (basis.T @ centred)
+    missed = (residual**2).sum(0) / total  # 1 - R^2
+    return 1 - missed * (n - 1) / (n - p - 1)
 
 
 # Spectra and spread.
@@ -609,9 +580,7 @@ def spectrum(z: Points) -> np.ndarray:
         [2.0, 0.5]
     """
     z = _points("z", z)
-    centred = z - z.mean(0)
-    spread = np.linalg.svd(centred, compute_uv=False)
-    return spread**2 / len(z)
+    return np.linalg.svd(z - z.mean(0), compute_uv=False) ** 2 / len(z)
 
 
 def effective_rank(z: Points) -> float:
@@ -634,8 +603,7 @@ def effective_rank(z: Points) -> float:
     """
     z = _points("z", z)
     variances = spectrum(z)
-    rounding = 1e-14 * np.abs(z).max()
-    if math.sqrt(variances[0]) <= rounding:
+    if math.sqrt(variances[0]) <= 1e-14 * np.abs(z).max():  # equal but for rounding
         return 0.0
     return float(spectral_rank(variances))
 
@@ -665,10 +633,8 @@ def spectral_rank(variances: np.ndarray) -> np.ndarray:
         raise refused("variances", variances, "numbers >= 0")
     size = np.sqrt(found)
     with np.errstate(invalid="ignore"):
-        total = size.sum(-1, keepdims=True)
-        share = size / total
-    entropy = entr(share).sum(-1)
-    return np.exp(entropy)
+        share = size / size.sum(-1, keepdims=True)
+    return np.exp(entr(share).sum(-1))
 
 
 def uniformity(z: Points, t: float = 2.0) -> float:
@@ -692,9 +658,7 @@ def uniformity(z: Points, t: float = 2.0) -> float:
     z = _points("z", z, least=2)
     t = positive("t", t)
     squares = scipy.spatial.distance.pdist(z, "sqeuclidean")  # one for each pair
-    total = logsumexp(-t * squares)
-    pairs = len(squares)
-    return float(total - math.log(pairs))
+    return float(logsumexp(-t * squares) - math.log(len(squares)))
 
 
 def alignment(z1: Points, z2: Points, alpha: float = 2.0) -> float:
@@ -718,9 +682,7 @@ def alignment(z1: Points, z2: Points, alpha: float = 2.0) -> float:
     alpha = positive("alpha", alpha)
     if z2.shape != z1.shape:
         raise refused("z2", z2, f"of the shape of z1, {z1.shape}")
-    distances = np.linalg.norm(z1 - z2, axis=1)
-    powers = distances**alpha
-    return float(powers.mean())
+    return float((np.linalg.norm(z1 - z2, axis=1) ** alpha).mean())
 
 
 # A sample of numbers.
@@ -753,7 +715,5 @@ def mean_interval(
         raise refused("values", values, "numbers (..., S), S >= 2")
     upper = (1 + chance("level", level)) / 2
     quantile = scipy.stats.t.ppf(upper, count - 1)
-    deviation = found.std(-1, ddof=1)
-    standard_error = deviation / math.sqrt(count)
-    half = quantile * standard_error
-    return found.mean(-1), half
+    standard_error = found.std(-1, ddof=1) / math.sqrt(count)
+    return found.mean(-1), quantile * standard_error

@@ -8,7 +8,6 @@ import dataclasses
 import gc
 import html
 import io
-import os
 import re
 import threading
 import unicodedata
@@ -27,6 +26,7 @@ from PIL.PngImagePlugin import PngInfo
 from scipy.optimize import isotonic_regression
 from tabulate import tabulate
 
+from clbook import environment
 from clbook._arguments import choice, reals, refused
 
 # After Okabe and Ito, ten that stay apart for colour-blind readers too; class k has the same colour on every page.
@@ -415,7 +415,7 @@ class Picture:
         return whole.convert("RGB").quantize(colours, method, kmeans=1, dither=Image.Dither.NONE)
 
     def _repr_mimebundle_(self, include=None, exclude=None):
-        if os.environ.get("CLBOOK_STATIC") == "1":
+        if environment.static():
             # The built page takes the file, and the alt text that is in it.
             # Lines, dots and the shades of a colour map are few colours; a photograph keeps all of its own.
             shown = [image for ax in self.fig.axes for image in ax.images]
@@ -464,6 +464,41 @@ def typeset(text: str) -> str:
     for pattern, becomes in TYPESET:
         text = re.sub(pattern, becomes, text)
     return text
+
+
+# What a command of TeX becomes in plain text. A Greek letter is found by its name, any other command left out.
+SIGNS = {
+    "|": "‖",
+    ",": " ",
+    "times": "×",
+    "cdot": "·",
+    "infty": "∞",
+    "le": "≤",
+    "ge": "≥",
+    "ell": "ℓ",
+    "sqrt": "√",
+}
+
+
+def plain(tex) -> str:
+    """A label with formulas as text: r'mean $\\|z_i\\|$' is 'mean ‖z_i‖'."""
+    tex = re.sub(r"\\frac\{([^{}]*)\}\{([^{}]*)\}", r"\1/\2", tex)
+    tex = re.sub(r"\\([A-Za-z]+|.)", _sign, tex)
+    tex = re.sub(r"[${}]", "", tex)
+    return " ".join(tex.split())
+
+
+def _sign(found) -> str:
+    """The sign of a TeX command."""
+    name = found[1].removeprefix("var")
+    if name in SIGNS:
+        return SIGNS[name]
+    if re.match("math|text|left|right", name):  # it only sets type
+        return ""
+    try:
+        return greek(name)
+    except KeyError:
+        return name
 
 
 @dataclasses.dataclass

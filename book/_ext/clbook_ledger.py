@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import re
 import time
-import unicodedata
 from concurrent.futures import ProcessPoolExecutor
 from html import escape
 from pathlib import Path
@@ -23,6 +22,7 @@ from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 
 from clbook.data import written
+from clbook.style import plain
 from clbook_book.audit import judging
 from clbook_book.audit.judging import paper as read_paper
 
@@ -52,11 +52,6 @@ LEDGER = "book/ledger"
 NAMED = re.compile(
     r"tests/[\w/]+\.py(?:::\w+)?|[a-z]+(?:-[a-z0-9]+)+"
 )  # a test, or perhaps a claim
-WHOSE = {
-    "claims": False,
-    "own-claims": True,
-    "code-claims": "code",
-}  # directive: what `ours` of its claims is
 
 
 class Part(nodes.General, nodes.Element):
@@ -77,8 +72,8 @@ class QuoteRole(SphinxRole):
 class PartDirective(SphinxDirective):
     """`{claims}` in a chapter: one line that leads to the rows of the claims on its question.
 
-    The rows stand on the papers' pages: `{paper-items} LS`, `{claims} LS`, `{own-claims} LS`, `{code-claims} LS`,
-    `{ledger-errors} LS`. In the ledger `{ledger-counts}`, `{ledger-items} LS`.
+    The rows stand on the papers' pages, under the items: `{paper-items} LS`; `{ledger-errors} LS` lists the errors. In
+    the ledger `{ledger-counts}`, `{ledger-items} LS`.
     """
 
     optional_arguments = 1
@@ -202,16 +197,18 @@ def counts(app) -> list[tuple[str, list]]:
             numbers.append(sum(state_of(item) == state for item in items[paper]))
         table.append((f"of these {says}", numbers))
     kinds = [(row["paper"], row["verdict"], row["ours"]) for row in app.clbook_rows]
-    for ours, whose in (
-        (False, "claims of the paper"),
-        (True, "questions of ours"),
-        ("code", "checks of our code"),
-    ):
+    for ours, whose in ((False, "claims of the paper"), (True, "questions of ours")):
         for verdict in judging.VERDICTS:
             numbers = [kinds.count((paper, verdict, ours)) for paper in PAGES]
             if any(numbers):
                 table.append((f"{whose}: {verdict}", numbers))
     return table
+
+
+def verdicts(app, paper: str) -> list[tuple[str, int]]:
+    """(verdict, how many of the paper's own claims have it), those that none has left out."""
+    own = [row["verdict"] for row in app.clbook_rows if row["paper"] == paper and not row["ours"]]
+    return [(verdict, own.count(verdict)) for verdict in judging.VERDICTS if verdict in own]
 
 
 def state_of(item: dict) -> str:
@@ -251,21 +248,6 @@ def quote(app, doctree, docname):
         node.replace_self(nodes.raw("", html, format="html"))
 
 
-def letter(found: re.Match) -> str:
-    """A Greek letter of TeX as that letter, any other word as it is."""
-    name = found[1].removeprefix("var")
-    case = "SMALL" if name.islower() else "CAPITAL"
-    try:
-        return unicodedata.lookup(f"GREEK {case} LETTER {name}")
-    except KeyError:
-        return found[1]
-
-
-def spoken(text: str) -> str:
-    """A claim without the signs of TeX, as the name of a link."""
-    return escape(re.sub(r"\\(\w+)", letter, text.replace("$", "")))
-
-
 def proof(text: str, known: dict[str, dict], place) -> str:
     """How an error was checked, as HTML: a test's name as code, a claim's as a link to its row, `place(row)`."""
 
@@ -299,20 +281,18 @@ def fill(app, doctree, docname):
         if kind == "claims" and paper is None:
             given = {"mine": [r for r in app.clbook_rows if r["shown"] and r["docname"] == docname]}
             kind = "evidence"
-        elif kind in WHOSE:
-            mine = {}  # in the order of the paper, each once
-            for item in rows(app, paper):
-                for row in item["claims"]:
-                    if row["ours"] == WHOSE[kind]:
-                        mine[row["id"]] = row
-            here = [row for row in mine.values() if row["row"] == docname]
-            elsewhere = [row for row in mine.values() if row["row"] != docname]
-            table = judging.table(here, page) if here else ""
-            given = {"table": table, "elsewhere": elsewhere}
         elif kind == "ledger-counts":
             given = {"papers": PAGES, "table": counts(app)}
-        elif kind in ("ledger-items", "paper-items"):
+        elif kind == "ledger-items":
             given = {"items": rows(app, paper)}
+        elif kind == "paper-items":
+            known = {row["id"]: row for row in app.clbook_rows}
+            headlines = [known[id] for id in read_paper(paper).headlines]
+            given = {
+                "items": rows(app, paper),
+                "counts": verdicts(app, paper),
+                "headlines": headlines,
+            }
         else:
             errors, known = [], {row["id"]: row for row in app.clbook_rows}
             for error in read_paper(paper).errors:
@@ -323,11 +303,10 @@ def fill(app, doctree, docname):
         html = template.render(
             given,
             kind=kind,
-            whose=WHOSE,
             verdicts=judging.VERDICTS,
             paper=paper,
             words=judging.words,
-            spoken=spoken,
+            spoken=lambda text: escape(plain(text)),
             row=place,
             page=page,
         )
@@ -376,7 +355,7 @@ def setup(app):
     app.add_node(Part)
     app.add_node(Quote)
     app.add_role("claim", QuoteRole())
-    for name in (*WHOSE, "ledger-counts", "ledger-items", "paper-items", "ledger-errors"):
+    for name in ("claims", "ledger-counts", "ledger-items", "paper-items", "ledger-errors"):
         app.add_directive(name, PartDirective)
     app.connect("builder-inited", judge)
     app.connect("doctree-read", look)

@@ -20,11 +20,6 @@ GROUPS = ("factors", "layers")  # in an .npz file their members are called "fact
 KNOWN = ("z1", "z2", "z", "labels", "before", "start", "checkpoint", "twin", "raw")
 
 
-def is_path(value) -> bool:
-    """Whether an argument names a file."""
-    return isinstance(value, (str, os.PathLike))
-
-
 def read(name: str, path: str | os.PathLike) -> dict[str, np.ndarray]:
     """The arrays of a file: by their names in an .npz, as {"": array} from an .npy or a CSV.
 
@@ -104,9 +99,9 @@ def _is_number(text):
     return True
 
 
-def opened(name: str, value):
+def opened(name: str, value: Rows | Mapping):
     """An argument, or the one array of the file that it names."""
-    if not is_path(value):
+    if not isinstance(value, (str, os.PathLike)):
         return value
     found = read(name, value)
     if len(found) == 1:
@@ -120,7 +115,7 @@ def opened(name: str, value):
 
 def points(
     name: str,
-    value,
+    value: Rows,
     n: int | None = None,
     d: int | None = None,
     directions: bool = False,
@@ -161,7 +156,7 @@ def points(
     return found
 
 
-def labels(value, n: int) -> np.ndarray:
+def labels(value: Rows, n: int) -> np.ndarray:
     """The argument `labels` as an array (n,) of numbers or strings, of two classes or more.
 
     Raises:
@@ -180,7 +175,7 @@ def labels(value, n: int) -> np.ndarray:
     return found
 
 
-def factors(value, n: int) -> dict[str, np.ndarray]:
+def factors(value: Rows | Mapping, n: int) -> dict[str, np.ndarray]:
     """The argument `factors` as {name: (n,)}: from a mapping, or from the columns of an array (n, k).
 
     Raises:
@@ -202,7 +197,7 @@ def factors(value, n: int) -> dict[str, np.ndarray]:
     return found
 
 
-def layers(given, n: int) -> dict[str, np.ndarray]:
+def layers(given: Mapping, n: int) -> dict[str, np.ndarray]:
     """The argument `layers` as {name: (n, d)}.
 
     Raises:
@@ -234,7 +229,7 @@ def from_file(path: str | os.PathLike) -> dict:
             "z1... and z2..., or come with a z2: one view has no partner"
         )
         raise error("z1", said, allowed)
-    arguments = {name: found[name] for name in KNOWN if name in found}
+    arguments: dict = {name: found[name] for name in KNOWN if name in found}
     for group in GROUPS:
         start = f"{group}."
         members = [name for name in found if name.startswith(start)]

@@ -48,7 +48,7 @@ def collect(
     read: Callable | None = None,
     batch: int = 256,
     seed: int = 0,
-) -> dict[str, np.ndarray]:
+) -> dict:
     """The arguments of `report` from a network: `report(**collect(encoder, data, views, projector), tau=0.5)`.
 
     Nothing is trained. Modules are in evaluation mode meanwhile, without gradients; mode, parameters and random states
@@ -103,7 +103,7 @@ def collect(
     if not callable(views):
         raise refused("views", views, "a function of a batch that returns one view of each point")
     reader = _Reader(modules, use, read)
-    kept = {}
+    kept: dict[str, list] = {}
     with as_found(*modules.values()), torch.no_grad(), _watched(encoder, layers, reader.seen):
         for module in modules.values():
             module.eval()
@@ -117,7 +117,7 @@ def collect(
                 kept.setdefault("labels", []).append(array("labels", y))
     if not kept:
         raise refused("data", data, "points (n, ...), n >= 2, or batches of them")
-    found = {name: np.concatenate(parts) for name, parts in kept.items()}
+    found: dict = {name: np.concatenate(parts) for name, parts in kept.items()}
     if len(found["raw"]) < len(found["z1"]):
         del found["raw"]  # of more inputs than are kept
     if layers:

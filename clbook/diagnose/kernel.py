@@ -69,11 +69,12 @@ def trace_kernel(
         raise refused("model", model, "a torch.nn.Module")
     with as_found(model):
         model.eval()
-        chosen = _slices(_width(model, x), outputs)
+        out = _output(model, x)
+        chosen = _slices(out.shape[1], outputs)
         inputs = [slice(0, n)] if n <= samples else _slices(n, samples // 2)
         blocks = itertools.combinations_with_replacement(inputs, 2)  # of the upper triangle
         jobs = list(itertools.product(blocks, chosen))
-        K = None
+        K = out.new_zeros((n, n))
         for done, ((rows, columns), some) in enumerate(jobs):
             part = _Some(model, some)
             if rows == columns:
@@ -81,8 +82,6 @@ def trace_kernel(
             else:
                 both = kernels.empirical_trace(part, torch.cat([x[rows], x[columns]]))
                 piece = both[: len(x[rows]), len(x[rows]) :]
-            if K is None:
-                K = piece.new_zeros((n, n))
             K[rows, columns] += piece
             if rows != columns:
                 K[columns, rows] += piece.T
@@ -91,8 +90,8 @@ def trace_kernel(
     return K
 
 
-def _width(model, x):
-    """The number of outputs of a model."""
+def _output(model, x):
+    """(1, d) what a model gives for the first input."""
     with torch.no_grad():
         try:
             out = model(x[:1])
@@ -100,7 +99,7 @@ def _width(model, x):
             raise refused("x", x, f"what model takes: {error}") from error
     if not isinstance(out, torch.Tensor) or out.dim() != 2:
         raise refused("model", model, "a module that returns one tensor (n, d)")
-    return out.shape[1]
+    return out
 
 
 def _slices(n, size):

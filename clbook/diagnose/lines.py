@@ -11,6 +11,7 @@ import dataclasses
 import functools
 import itertools
 import math
+from collections.abc import Mapping
 
 import numpy as np
 import torch
@@ -146,7 +147,7 @@ def unit(z: np.ndarray) -> np.ndarray:
 # What two views say: numbers of `measures` in the words of `words`.
 
 
-def told(key: str, numbers: dict[str, float], **places: str) -> Line:
+def told(key: str, numbers: dict[str, float], **places: object) -> Line:
     """A line about two views from its numbers; `places` fill its name."""
     about = words.TWO_VIEWS[key]
     numbers = {"zero": 0.0, "one": 1.0} | numbers
@@ -157,7 +158,7 @@ def told(key: str, numbers: dict[str, float], **places: str) -> Line:
     return Line(name, numbers[key], reference, says, alarm, about.rule, about.page)
 
 
-def plain(found: dict[str, torch.Tensor | float]) -> dict[str, float]:
+def plain(found: Mapping[str, torch.Tensor | float]) -> dict[str, float]:
     """Tensors of one entry as floats."""
     return {name: float(number) for name, number in found.items()}
 
@@ -170,23 +171,24 @@ def two_views(s: Subject) -> dict[str, float]:
     batch = torch.tensor(size, dtype=torch.float64)
     order = torch.from_numpy(random_order(s.n, s.seed))
     found = plain(measures.directions(z1, z2, order, random, batch))
-    if s.loss is not None:
-        found |= loss_numbers(s, z1, z2, random)
-    return found | {"n": s.n, "size": size}
+    return found | loss_numbers(s, z1, z2, random) | {"n": s.n, "size": size}
 
 
 def loss_numbers(
     s: Subject, z1: torch.Tensor, z2: torch.Tensor, random: torch.Tensor
 ) -> dict[str, float]:
-    """The numbers of the loss, in the convention of the library."""
+    """The numbers of the loss, if there is one, in the convention of the library."""
+    if s.loss is None:
+        return {}
     if s.loss == "nt_xent":
         tau = torch.tensor(s.tau, dtype=torch.float64)
-        views = map(losses.unit, (z1, z2, random))
-        found = plain(measures.nt_xent(*views, tau))
+        units = losses.unit(z1), losses.unit(z2), losses.unit(random)
+        found = plain(measures.nt_xent(*units, tau))
     else:
-        found = {"loss": loss_scale.value(s.loss, s.z1, s.z2, s.tau, s.labels)}
-        found["loss.chance"] = loss_scale.chance(s.loss, s.n, s.tau, s.labels)
-        found["loss.floor"] = loss_scale.floor(s.loss, s.n, s.tau, s.labels)
+        labels = () if s.labels is None else s.labels
+        found = {"loss": loss_scale.value(s.loss, s.z1, s.z2, s.tau, labels)}
+        found["loss.chance"] = loss_scale.chance(s.loss, s.n, s.tau, labels)
+        found["loss.floor"] = loss_scale.floor(s.loss, s.n, s.tau, labels)
         if s.loss in loss_scale.UNLABELLED:
             same = random.numpy()
             found["loss.random"] = loss_scale.value(s.loss, same, same, s.tau)
@@ -234,8 +236,8 @@ def dimensions(s: Subject) -> list[Line]:
     found = [(s.numbers, "what the loss compares")]
     if s.before is not None:
         random = gaussian(s.before.shape, s.seed)
-        numbers = measures.dimensions(torch.from_numpy(s.before), random)
-        found.append((plain(numbers), "before the projector"))
+        numbers = plain(measures.dimensions(torch.from_numpy(s.before), random))
+        found.append((numbers, "before the projector"))
     lines = []
     for numbers, where in found:
         lines += [told(key, numbers, where=where) for key in ("rank", "dead")]
@@ -343,7 +345,7 @@ def named_factors(s: Subject) -> list[Line]:
         by_layer = {layer: reference[f"layer {layer}"] for layer in s.layers}
         known = {layer: r2 for layer, r2 in by_layer.items() if not math.isnan(r2)}
         if known:
-            most = max(known, key=known.get)
+            most = max(known, key=known.__getitem__)
             says += f" Of the layers, most is in {most}, {share(max(known[most], 0))}."
         lines.append(Line(f"R2 of {name}", found, reference, says, False, "", "content_style"))
     return lines
@@ -403,8 +405,8 @@ def kernel(s: Subject) -> list[Line]:
     shuffled = s.shuffled(labels)
     lines = []
     for name, score, says in KERNEL_SCORES:
-        found = score(K, labels)
-        reference = {"labels shuffled": score(K, shuffled)}
+        found = float(score(K, labels))
+        reference = {"labels shuffled": float(score(K, shuffled))}
         lines.append(Line(name, found, reference, says.format(found), False, "", "kernel"))
     return lines
 

@@ -14,7 +14,7 @@ import torch
 
 from clbook import losses
 from clbook._arguments import number, positive, refused, whole
-from clbook.metrics import class_ids
+from clbook.metrics import Labels, class_ids
 
 BASE = 0.07  # SupContrast's base temperature
 # What the mean over the views is multiplied by, as a + b tau.
@@ -62,7 +62,7 @@ def value(
     z1: np.ndarray,
     z2: np.ndarray,
     tau: float,
-    labels: np.ndarray | None = None,
+    labels: Labels = (),
 ) -> float:
     """The loss of the name `name`, as a mean over its anchors.
 
@@ -70,7 +70,7 @@ def value(
         name: one of `LOSSES`.
         z1, z2: (n, d) two views of n points.
         tau: the temperature.
-        labels: (n,), for a loss with labels.
+        labels: (n,), for a loss with labels; others look at none.
     """
     first = torch.from_numpy(np.ascontiguousarray(z1))
     second = torch.from_numpy(np.ascontiguousarray(z2))
@@ -81,13 +81,13 @@ def value(
         return LABELLED[name](first, second, torch.from_numpy(ids), tau).item()
 
 
-def chance(name: str, n: int, tau: float, labels: np.ndarray | None = None) -> float:
+def chance(name: str, n: int, tau: float, labels: Labels = ()) -> float:
     """The loss where all outputs are equal."""
     same = np.ones((n, 1))
     return value(name, same, same, tau, labels)
 
 
-def floor(name: str, n: int, tau: float, labels: np.ndarray | None = None) -> float:
+def floor(name: str, n: int, tau: float, labels: Labels = ()) -> float:
     """The loss where partners agree and all others are as far from each other as can be: on a simplex.
 
     Without labels nothing is lower, in any dimension: the log of a sum is at least that of as many times the geometric

@@ -91,8 +91,8 @@ def nt_xent_floor(n: int, tau: Tensor) -> Tensor:
     return torch.log1p(2 * others * torch.exp(-(1 + 1 / others) / tau))
 
 
-def judged_loss(found: dict[str, Tensor]) -> dict[str, Tensor]:
-    """With how much of the way from chance to the floor a loss has come."""
+def judged_loss(found: dict) -> dict:
+    """The numbers of a loss, floats or tensors, with how much of the way from chance to the floor a loss has come."""
     way = (found["loss.chance"] - found["loss"]) / (found["loss.chance"] - found["loss.floor"])
     return found | {"loss.way": way, "loss.alarm": way < PROGRESS}
 

@@ -214,10 +214,10 @@ def report(
         >>> collapsed["loss"].alarm, collapsed["effective rank"].value
         (True, 0.0)
     """
-    given = {"z": z, "before": before, "start": start, "twin": twin, "raw": raw}
+    given: dict = {"z": z, "before": before, "start": start, "twin": twin, "raw": raw}
     given |= {"checkpoint": checkpoint, "labels": labels, "factors": factors, "layers": layers}
     given = {name: value for name, value in given.items() if value is not None}
-    if z2 is None and arrays.is_path(z1):
+    if z2 is None and isinstance(z1, (str, os.PathLike)):
         given = arrays.from_file(z1) | given
         z1, z2 = given.pop("z1"), given.pop("z2")
     tables = _tables(z1, z2, given)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Callable, Iterable, Sequence
 
+from clbook import environment
 from clbook.explore.subject import Subject, quantities
 from clbook.training.settings import Settings, expect, fields
 
@@ -70,7 +70,7 @@ def explore(
     # The name stands in addresses and file names.
     name = re.sub(r"[^\w-]+", "-", name or "-".join(axes) or "explorer")
     shown = {"name": name, "title": title, "caption": caption, "axes": axes}
-    if os.environ.get("CLBOOK_STATIC") == "1":
+    if environment.static():
         from clbook.explore.static import player
 
         return player(subject, base_config, frames=frames, cells=cells, **shown)

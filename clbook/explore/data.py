@@ -15,41 +15,7 @@ from matplotlib.image import AxesImage
 from matplotlib.lines import Line2D
 from matplotlib.quiver import Quiver
 
-from clbook.style import greek
-
-# What a command of TeX becomes in plain text. A Greek letter is found by its name, any other command left out.
-SIGNS = {
-    "|": "‖",
-    ",": " ",
-    "times": "×",
-    "cdot": "·",
-    "infty": "∞",
-    "le": "≤",
-    "ge": "≥",
-    "ell": "ℓ",
-    "sqrt": "√",
-}
-
-
-def plain(tex) -> str:
-    """A label with formulas as text: r'mean $\\|z_i\\|$' is 'mean ‖z_i‖'."""
-    tex = re.sub(r"\\frac\{([^{}]*)\}\{([^{}]*)\}", r"\1/\2", tex)
-    tex = re.sub(r"\\([A-Za-z]+|.)", _sign, tex)
-    tex = re.sub(r"[${}]", "", tex)
-    return " ".join(tex.split())
-
-
-def _sign(found) -> str:
-    """The sign of a TeX command."""
-    name = found[1].removeprefix("var")
-    if name in SIGNS:
-        return SIGNS[name]
-    if re.match("math|text|left|right", name):  # it only sets type
-        return ""
-    try:
-        return greek(name)
-    except KeyError:
-        return name
+from clbook.style import plain
 
 
 def panels(fig) -> list:

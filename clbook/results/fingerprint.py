@@ -143,7 +143,7 @@ def _file(module: str) -> Path | None:
 @functools.cache
 def _imports(module: str, path: Path) -> frozenset[str]:
     """Names of the modules that a module imports anywhere in its code."""
-    found = set()
+    found: set[str] = set()
     for node in content(path)[1]:
         if isinstance(node, ast.Import):
             for alias in node.names:  # `import a.b` imports `a`, then `a.b`
@@ -193,9 +193,9 @@ def parts(run: Callable, kind: type) -> list:
     return training + list(kind.__mro__)
 
 
-def importable(thing) -> bool:
+def importable(thing: object) -> bool:
     """Whether another process can import this function or class: it stands at the top of a module that is no script."""
-    name = getattr(thing, "__module__", None)
+    name = getattr(thing, "__module__", "")
     found = sys.modules.get(name)
     for part in getattr(thing, "__qualname__", "?").split("."):
         found = getattr(found, part, None)

@@ -39,12 +39,16 @@ def dataset(
     Raises:
         ValueError: the results are not the grid of `dims`; a quantity has other axes than it names.
     """
+    there = [result for result in results if result is not None]
     if configs is None:
-        configs = [result.config for result in results]
+        configs = [result.config for result in there]
+    if len(configs) != len(results):
+        raise ValueError(
+            f"configs = {len(configs)} settings are not allowed: they must be those of the {len(results)} results"
+        )
     found = of_settings(configs, dims)
     runs = tuple(dims) or ("run",)
     shape = [found.sizes[name] for name in dims] or [len(configs)]
-    there = [result for result in results if result is not None]
     if not there:
         return found
     for name, field in quantities(type(there[0])).items():
@@ -99,7 +103,13 @@ def _plain(values: list) -> list:
     return [str(value) if isinstance(value, tuple) else value for value in values]
 
 
-def put(found: xarray.Dataset, name: str, axes: Sequence[str], values, attributes=None) -> None:
+def put(
+    found: xarray.Dataset,
+    name: str,
+    axes: Sequence[str],
+    values: np.ndarray,
+    attributes: dict | None = None,
+) -> None:
     """Put the quantity `name` into `found`, beside the settings.
 
     One that has the name of a setting is called recorded_NAME. `steps` label the axis that is theirs alone; those that
@@ -157,7 +167,7 @@ def padded(values: Sequence) -> np.ndarray:
     dtype = np.result_type(*there)
     missing = len(shapes) > 1 or len(there) < len(values)
     if missing and dtype.kind in "biu":
-        dtype = float
+        dtype = np.dtype(float)
 
     longest = np.max(list(shapes), axis=0).astype(int)
     table = np.zeros((len(values), *longest), dtype)  # zero is "" where it is a text
@@ -165,6 +175,6 @@ def padded(values: Sequence) -> np.ndarray:
         table[:] = np.nan
     for k, value in enumerate(values):
         if value is not None:
-            corner = tuple(map(slice, np.shape(value)))
+            corner: tuple = tuple(map(slice, np.shape(value)))
             table[(k, *corner)] = value
     return table

@@ -22,7 +22,7 @@ def folder() -> Path:
         'records'
     """
     book = importlib.util.find_spec("clbook_book")
-    return Path(book.origin).parent / "records" if book else Path("records")
+    return Path(book.origin).parent / "records" if book and book.origin else Path("records")
 
 
 def load(name: str) -> xarray.Dataset:

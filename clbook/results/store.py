@@ -13,15 +13,17 @@ from __future__ import annotations
 
 import functools
 import hashlib
-import os
 import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import joblib
 import torch
+from torch.types import Device
 
-from clbook.data import cache_folder, written
+from clbook import environment
+from clbook.data import written
+from clbook.environment import cache_folder
 from clbook.results import fingerprint
 from clbook.training.loop import default_device, training_of, wanted
 from clbook.training.settings import Outcome, Settings, fields
@@ -29,12 +31,12 @@ from clbook.training.settings import Outcome, Settings, fields
 RESTORED = ".record.pkl"  # how the files of runs end that a record has put there
 
 
-def path_of(run: Callable, config: Settings, device=None) -> Path | None:
+def path_of(run: Callable, config: Settings, device: Device = None) -> Path | None:
     """The file of the run of `config`, whether it is there or not; None where this run is not stored.
 
     A warning says which files of code have been edited.
     """
-    kind = type(config)
+    kind: type = type(config)
     # The code of a notebook cell or of a lambda has no file whose text could be compared.
     if not all(map(fingerprint.importable, fingerprint.parts(run, kind))):
         return None
@@ -54,7 +56,7 @@ def restored(path: Path) -> Path:
     return path.with_suffix(RESTORED)
 
 
-def restore(path: Path, config: Settings, result) -> None:
+def restore(path: Path, config: Settings, result: Outcome) -> None:
     """Keep the result of `config`, as a record has it, beside `path`, with what other records have of it."""
     file = restored(path)
     before = _read(file, config)
@@ -87,7 +89,7 @@ def _key(run: Callable, config: Settings, device) -> str:
 
     That is its code, the versions of what computes, the device, torch's default dtype, settings and data files.
     """
-    kind = type(config)
+    kind: type = type(config)
     cuda = device.type == "cuda"
     # The words whose hash is the file's name: whatever changes one of them changes the name, and old files stay unread.
     text = [
@@ -96,7 +98,7 @@ def _key(run: Callable, config: Settings, device) -> str:
         torch.cuda.get_device_name(device) if cuda else device.type,
         str(torch.get_default_dtype()),
         # Runs that were shaken are others than those that were not.
-        os.environ.get("CLBOOK_SHAKE", ""),
+        environment.shake(),
         [(name, getattr(config, name)) for name in fields(kind)],
     ]
     for item in config.files:
@@ -152,7 +154,7 @@ def _read(file: Path, config: Settings) -> Outcome | None:
     return result
 
 
-def save(path: Path | None, config: Settings, result) -> str:
+def save(path: Path | None, config: Settings, result: object) -> str:
     """Store the result of `config`. Returns why it could not be stored; "" where it was, or where `path` is None."""
     if path is None:
         return ""
@@ -166,7 +168,12 @@ def save(path: Path | None, config: Settings, result) -> str:
 
 
 def cached(
-    run: Callable, config: Settings, *, progress: Callable | None = None, device=None, record=()
+    run: Callable,
+    config: Settings,
+    *,
+    progress: Callable | None = None,
+    device: Device = None,
+    record: Sequence[str] = (),
 ) -> Outcome:
     """`run(config)`, from the store where it is there; what is not stopped is stored. What live panels call.
 

@@ -17,7 +17,7 @@ import threading
 import time
 import traceback
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from pathlib import Path
 
 import joblib
@@ -26,6 +26,7 @@ from joblib.externals.loky.process_executor import TerminatedWorkerError
 from joblib.parallel import get_active_backend
 from tqdm.auto import tqdm
 
+from clbook import environment
 from clbook.results import store
 from clbook.results.labelled import dataset
 from clbook.training.loop import default_device, grouped, training_of
@@ -42,7 +43,7 @@ PATIENCE = 3.0
 # Processes.
 
 
-def parallel(function: Callable, arguments: list[tuple], n_jobs: int | None = None) -> Iterator:
+def parallel(function: Callable, arguments: list[tuple], n_jobs: int | None = None) -> Generator:
     """A generator of `function(*a) for a in arguments`, in order; by parallel processes where there is more than one.
 
     Args:
@@ -57,7 +58,7 @@ def parallel(function: Callable, arguments: list[tuple], n_jobs: int | None = No
     """
     # max_nbytes=None: joblib would hand over large arrays as files that cannot be written to.
     pool = joblib.Parallel(_count(arguments, n_jobs), return_as="generator", max_nbytes=None)
-    shake = os.environ.get("CLBOOK_SHAKE", "")
+    shake = environment.shake()
     return pool(joblib.delayed(_called)(os.getpid(), shake, function, a) for a in arguments)
 
 
@@ -79,8 +80,8 @@ def _configured() -> int | None:
 
 def _called(parent: int, shake: str, function: Callable, arguments: tuple):
     _watch(parent)
-    if os.environ.get("CLBOOK_SHAKE", "") != shake:  # a process that has worked before was not told
-        os.environ["CLBOOK_SHAKE"] = shake
+    if environment.shake() != shake:  # a process that has worked before was not told
+        environment.set_shake(shake)
     return function(*arguments)
 
 
@@ -226,7 +227,7 @@ def attempt(
     try:
         if training is None:
             (config,) = configs
-            more = {"record": record} if record else {}
+            more: dict = {"record": record} if record else {}
             if until < math.inf:
                 more["progress"] = progress
             # A function that is no Training may take neither `record` nor `progress`: it gets what is needed alone.
@@ -273,7 +274,7 @@ def bar(items: Iterable, unit: str = "step") -> Iterable:
         >>> list(bar(range(3)))
         [0, 1, 2]
     """
-    return tqdm(items, unit=unit, leave=False, disable=os.environ.get("CLBOOK_STATIC") == "1")
+    return tqdm(items, unit=unit, leave=False, disable=environment.static())
 
 
 @contextlib.contextmanager
@@ -310,7 +311,7 @@ def worked(jobs: Sequence[Callable], doing: str) -> list:
         [4, 'four']
     """
     look = "{desc}: {percentage:3.0f}%|{bar}| {n_fmt} of {total_fmt} parts, {elapsed}"
-    static, found = os.environ.get("CLBOOK_STATIC") == "1", []
+    static, found = environment.static(), []
     with (
         tqdm(total=len(jobs), desc=doing, leave=False, bar_format=look, disable=static) as shown,
         often(shown.refresh),
@@ -407,13 +408,13 @@ def sweep(
         raise ValueError(
             f"run = {run!r} is not allowed: run must be a function, run(config) -> Result"
         )
-    # From here on there is one list of settings, for a grid as for a list.
-    configs = _grid(configs, axes) if axes else _listed(configs)
-    results = _Sweep(run, configs, store.asked(run, record)).results(progress, n_jobs, compile)
-    return dataset(results, tuple(axes), configs) if axes else results
+    grid = _grid(configs, axes) if axes else []
+    runs = _Sweep(run, grid or _listed(configs), store.asked(run, record))
+    results = runs.results(progress, n_jobs, compile)
+    return dataset(results, tuple(axes), grid) if axes else results
 
 
-def _grid(base: Settings, axes: dict) -> list[Settings]:
+def _grid(base, axes: dict) -> list[Settings]:
     """The settings of a grid over `base`, the last axis fastest."""
     expect("configs", base)
     for name, values in axes.items():
@@ -434,7 +435,7 @@ def _grid(base: Settings, axes: dict) -> list[Settings]:
     return [base.replace(**dict(zip(axes, point, strict=True))) for point in points]
 
 
-def _listed(configs: Iterable) -> list[Settings | dict]:
+def _listed(configs: Iterable | Settings) -> list[Settings | dict]:
     """`configs` as a list; ValueError where it holds anything but settings and comparisons."""
     if not isinstance(configs, Iterable):
         given = configs.described() if isinstance(configs, Settings) else repr(configs)
@@ -469,10 +470,12 @@ class _Sweep:
         record: the quantities asked for, and those that a stored result of fewer has.
     """
 
-    def __init__(self, run: Callable, items: list[Settings | dict], record: frozenset[str]):
+    def __init__(self, run: Callable, items: Sequence[Settings | dict], record: frozenset[str]):
         self.run, self.items, self.record = run, items, record
-        self.failed, self.unsaved = {}, []
-        self.paths, self.found = {}, {}
+        self.failed: dict = {}
+        self.unsaved: list[str] = []
+        self.found: dict = {}
+        self.paths = {}
         for config in itertools.chain.from_iterable(map(_runs_of, items)):
             if config not in self.found:
                 path = store.path_of(run, config)
@@ -484,7 +487,7 @@ class _Sweep:
 
     def listed(self) -> list:
         """The results as they were asked for."""
-        found = []
+        found: list = []
         for item in self.items:
             if isinstance(item, dict):
                 found.append({name: self.found[config] for name, config in item.items()})
@@ -515,7 +518,7 @@ class _Sweep:
         """Make what is left, in `jobs` processes, or until then; False where `progress` has ended the sweep."""
         parts = tasks(self.run, list(self.left), jobs)
         # A page keeps what is written while it is built.
-        quiet = len(self.missing) < 2 or os.environ.get("CLBOOK_STATIC") == "1"
+        quiet = len(self.missing) < 2 or environment.static()
         board = None if quiet else Board([len(part) for part in parts])
         todo = []
         for k, part in enumerate(parts):
@@ -555,11 +558,16 @@ class _Sweep:
         self.found[config] = outcome
         unsaved = ended.unsaved
         # A machine with a store of its own may have made it: by the same code, if the files have one name.
-        same = None not in (path, ended.path) and path.name == ended.path.name
-        if same and not unsaved and not path.exists():
+        same = path and ended.path and path.name == ended.path.name
+        if same and not (unsaved or self.kept(config)):
             unsaved = store.save(path, config, outcome)
         if unsaved:
             self.unsaved.append(unsaved)
+
+    def kept(self, config: Settings) -> bool:
+        """Whether the store has a run."""
+        path = self.paths[config]
+        return path is not None and path.exists()
 
     def share(self) -> float:
         """Which part of the runs that were missing has ended."""
@@ -580,9 +588,8 @@ class _Sweep:
             return
         first, *others = self.failed
         finished = [config for config, result in self.found.items() if result is not None]
-        paths = [self.paths[config] for config in finished]
         # The note says what a second call need not make again.
-        kept = sum(path is not None and path.exists() for path in paths)
+        kept = sum(map(self.kept, finished))
         note = (
             f"in {first.described()}; of the {len(self.found) - 1} other runs {len(finished)} have finished "
             f"({kept} are stored; this error's `results` has them all)"
@@ -598,7 +605,7 @@ class _Sweep:
         """What the processes were doing when one of them died, as far as this process knows."""
         left = []
         for part in parts:
-            waiting = [c for c in part if self.found[c] is None and not self.paths[c].exists()]
+            waiting = [c for c in part if self.found[c] is None and not self.kept(c)]
             left += waiting[:1]
         first = ", ".join(config.described() for config in left[: 2 * jobs])
         return f"a process died, for want of memory perhaps, at one of these runs: {first}; what had finished is stored"

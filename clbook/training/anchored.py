@@ -47,14 +47,15 @@ class Anchored(Training):
         """
         if getattr(s, "frozen", None) is None:
             return None
-        known, of_each = {}, []
+        known: dict[tuple, int] = {}
+        of_each = []
         for run, config in enumerate(self.configs):
             same = [value[run].cpu().numpy().tobytes() for value in (s.x, s.noise, *s.frozen)]
             of_each.append(known.setdefault((config.seed, *same), run))
         first, start = torch.tensor(of_each, device=s.x.device).unique(return_inverse=True)
         return None if len(first) == len(start) else (first, start)
 
-    def keep(self, s, stay):
+    def keep(self, s: State, stay: torch.Tensor) -> State:
         s = super().keep(s, stay)
         self.shared.starts = self.starts(s)
         return s

@@ -8,7 +8,6 @@ code; runs alone and side by side are equal up to rounding.
 from __future__ import annotations
 
 import contextlib
-import os
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -16,7 +15,9 @@ from types import SimpleNamespace
 
 import numpy as np
 import torch
+from torch.types import Device
 
+from clbook import environment
 from clbook.training.settings import Outcome, Settings, expect, on_request, quantities
 from clbook.training.streams import Draws, stream
 
@@ -29,7 +30,7 @@ def shared_times(runs: dict) -> np.ndarray:
     return min((result.steps for result in runs.values()), key=len)
 
 
-def default_device(device=None) -> torch.device:
+def default_device(device: Device = None) -> torch.device:
     """`device`, or the CUDA device when there is one, else the CPU."""
     if device is not None:
         return torch.device(device)
@@ -138,7 +139,7 @@ class Training:
     rate = "lr"  # the setting that is to blame when a run diverges
     # Most runs side by side on a CPU, as bench_runs.py measures it; 1 where one after the other is faster.
     beside = 40
-    compiles = ()  # methods that `compile` puts through torch.compile
+    compiles: Sequence[str] = ()  # methods that `compile` puts through torch.compile
     # Axes of the weights, after that of the runs, that number copies of one start: they stay copies when shaken.
     copy_axes = 0
 
@@ -155,13 +156,14 @@ class Training:
         # All starts are made on the CPU, so that they are the same numbers on every device.
         self.device, self.began = torch.device("cpu"), time.monotonic()
         self.state, self.shared = State(weights=[]), SimpleNamespace()
-        self.draws, self.recorded_draws = {}, {}
+        self.draws: dict[str, Draws] = {}
+        self.recorded_draws: dict[str, Draws] = {}
         self.steps = self.config.steps
         self.times = set(recorded_times(self.steps, getattr(self.config, "record_every", 0)))
         self.setup()
         self._check()
         # By the environment, so that the processes of a sweep, and pages as they are, can be shaken unchanged.
-        amount = float(os.environ.get("CLBOOK_SHAKE") or 0)
+        amount = float(environment.shake() or 0)
         if amount:
             self.state = self._shaken(amount)
         # From here on `__setattr__` refuses.
@@ -170,7 +172,7 @@ class Training:
     # What a subclass writes.
 
     @classmethod
-    def prepare(cls, configs: Sequence[Settings], progress=None) -> None:
+    def prepare(cls, configs: Sequence[Settings], progress: Callable | None = None) -> None:
         """Read what takes long to read, before anything is set up; `progress(0.0, None)` is called meanwhile."""
 
     def setup(self) -> None:
@@ -216,7 +218,7 @@ class Training:
 
     # What they may call.
 
-    def column(self, name: str, dtype=torch.float32, axes: int = 2) -> torch.Tensor:
+    def column(self, name: str, dtype: torch.dtype = torch.float32, axes: int = 2) -> torch.Tensor:
         """(R, 1, ...) the setting `name` of every run, with `axes` more axes."""
         one = torch.ones((), dtype=dtype)  # a product, so that a setting that is traced stays one
         values = [(getattr(config, name) * one).to(dtype) for config in self.configs]
@@ -236,7 +238,12 @@ class Training:
 
     @classmethod
     def run(
-        cls, config: Settings, *, progress=None, device=None, record: Sequence[str] = ()
+        cls,
+        config: Settings,
+        *,
+        progress: Callable | None = None,
+        device: Device = None,
+        record: Sequence[str] = (),
     ) -> Outcome:
         """Train one run.
 
@@ -271,10 +278,10 @@ class Training:
         cls,
         configs: Sequence[Settings],
         *,
-        progress=None,
-        device=None,
+        progress: Callable | None = None,
+        device: Device = None,
         record: Sequence[str] = (),
-        done=None,
+        done: Callable | None = None,
         compile: bool = False,
     ) -> list:
         """Train the runs of `configs`, which agree in `Settings.program`, as one tensor program.
@@ -297,7 +304,7 @@ class Training:
 
     # What the loop does with it.
 
-    def to(self, device, dtype=None) -> Training:
+    def to(self, device: torch.device | str, dtype: torch.dtype | None = None) -> Training:
         """Move everything to `device`, and floating point numbers to `dtype` if it is given."""
 
         def moved(value):
@@ -378,9 +385,9 @@ class Training:
         return self.state.replace(weights=weights)
 
 
-def tensors(value, kind: type = torch.Tensor) -> list:
+def tensors(value: object, kind: type = torch.Tensor) -> list:
     """The tensors in `value`, or what is of another `kind`, through lists, tuples and dicts."""
-    found = []
+    found: list = []
     mapped(value, found.append, kind)
     return found
 
@@ -423,21 +430,19 @@ class _Rows:
 
     def __init__(self, training: Training):
         self.training, self.configs = training, training.configs
-        self.rows = [[] for _ in self.configs]
+        self.rows: list[list] = [[] for _ in self.configs]
 
     def add(self, runs, t: int, table: dict) -> None:
         """Add a row of `table` {name: (len(runs), ...)} to each of `runs`."""
         for k, i in enumerate(runs):
-            # A copy: on a CPU the array shares its memory with a tensor of the training.
-            row = {name: np.array(value[k]) for name, value in table.items()}
-            self.rows[i].append({"steps": t} | row)
+            self.rows[i].append({"steps": t} | row(table, k))
 
     def result(self, i: int, ending: dict, stopped: bool) -> Outcome:
         """Run i's Result; `ending`, what is recorded once, {name: (...)}."""
         rows = self.rows[i]
         columns = {}
         for name in rows[0]:
-            columns[name] = np.stack([row[name] for row in rows])
+            columns[name] = np.stack([seen[name] for seen in rows])
         head = {
             "config": self.configs[i],
             "seconds": (time.monotonic() - self.training.began) / len(self.configs),
@@ -447,7 +452,9 @@ class _Rows:
         return self.training.result(i, columns | ending, head)
 
 
-def follow(training: Training, progress=None, done=None) -> list:
+def follow(
+    training: Training, progress: Callable | None = None, done: Callable | None = None
+) -> list:
     """Train the runs of `training` to their ends; arguments and result as for `Training.train`.
 
     i is the number of a run, as long as the training lasts; k is its place among those that go on, which are the rows
@@ -515,7 +522,7 @@ def follow(training: Training, progress=None, done=None) -> list:
     return outcomes
 
 
-def per_run(by: str, name: str, value, shape: tuple[int, ...]) -> None:
+def per_run(by: str, name: str, value: torch.Tensor | np.ndarray, shape: tuple[int, ...]) -> None:
     """ValueError where `value`, which the function `by` of a training gives, has another shape."""
     if tuple(value.shape) != shape:
         raise ValueError(
@@ -541,8 +548,8 @@ def arrays(table: dict) -> dict:
     return {name: array(value) for name, value in table.items()}
 
 
-def row(table: dict, k: int) -> dict:
-    """Entry k of each array, copied: the array may be changed or be large."""
+def row(table: dict, k: int | np.integer) -> dict:
+    """Entry k of each array, copied: on a CPU an array shares its memory with a tensor of the training."""
     return {name: np.array(value[k]) for name, value in table.items()}
 
 
@@ -563,7 +570,7 @@ def compiled(training: Training) -> None:
                 "leave compile = False"
             ) from error
     fast = "cpp.use_decompose_tanh"  # from torch 2.8 on: tanh made of exp, a quarter of the time and right to 2e-7
-    options = {fast: True} if fast in torch._inductor.list_options() else {}
+    options: dict = {fast: True} if fast in torch._inductor.list_options() else {}
     for name in training.compiles:
         vars(training)[name] = torch.compile(getattr(training, name), options=options)
 
@@ -571,7 +578,7 @@ def compiled(training: Training) -> None:
 def grouped(configs: Sequence[Settings]) -> list[list[Settings]]:
     """Lists of different configs that make one program: they agree in all settings but those marked `each`."""
     # The config is kept once where it is asked for twice; a dict keeps the order.
-    found = {}
+    found: dict[tuple, list[Settings]] = {}
     for config in dict.fromkeys(configs):
         found.setdefault(config.program, []).append(config)
     return list(found.values())

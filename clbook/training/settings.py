@@ -10,6 +10,7 @@ import math
 import numbers
 import os
 from collections.abc import Sequence
+from typing import Any, Self
 
 KINDS = {
     bool: "True or False",
@@ -32,7 +33,7 @@ def setting(
     file: str = "",
     log: bool = False,
     each: bool = False,
-) -> dataclasses.Field:
+) -> Any:
     """A dataclass field with its meaning and allowed range, read by validation and by the explorer's controls.
 
     Args:
@@ -118,9 +119,13 @@ def _in_range(value, metadata) -> bool:
     return m["above"] is None or value > m["above"]
 
 
-@functools.cache
 def fields(kind: type) -> dict[str, dataclasses.Field]:
     """{name: field} of a `Config`; ValueError where one of them was not made with `setting`."""
+    return _fields(kind)
+
+
+@functools.cache
+def _fields(kind):
     found = {field.name: field for field in dataclasses.fields(kind)}
     for name, field in found.items():
         default = field.default
@@ -142,7 +147,14 @@ class Settings:
 
     Construction checks each field; a value of the wrong type or out of range raises a ValueError that names the
     field, the value and what is allowed. Checks that involve two fields go in the subclass's `check`.
+
+    Attributes:
+        seed: which random numbers are drawn, where a run draws any.
+        steps: how many steps a `Training` takes.
     """
+
+    seed: int
+    steps: int
 
     def __init_subclass__(cls):
         """Give the docstring, which `Config?` shows, each field's default, meaning and range."""
@@ -181,23 +193,24 @@ class Settings:
     def check(self) -> None:
         """Conditions that involve more than one field; raises `self.error(name, allowed)`."""
 
-    def error(self, name, allowed_values=None) -> ValueError:
+    def error(self, name: str, allowed_values: str = "") -> ValueError:
         """The ValueError for field `name`, naming its value and what is allowed."""
         words = allowed_values or allowed(fields(type(self))[name])
         return ValueError(
             f"{name} = {getattr(self, name)!r} is not allowed: {name} must be {words}"
         )
 
-    def diverged(self, rate, step) -> ValueError:
+    def diverged(self, rate: str, step: int) -> ValueError:
         """The ValueError for a run that diverged at iteration `step`, naming the field `rate` of its step size."""
         words = allowed(fields(type(self))[rate])
         return self.error(rate, f"smaller here ({words}): the run diverged at iteration {step}")
 
-    def replace(self, **changes) -> Settings:
+    def replace(self, **changes) -> Self:
         """A copy with some fields changed (and checked again)."""
-        return dataclasses.replace(self, **changes)
+        same = {name: getattr(self, name) for name in fields(type(self))}
+        return type(self)(**same | changes)
 
-    def compared(self, changes: dict[str, dict]) -> dict[str, Settings]:
+    def compared(self, changes: dict[str, dict]) -> dict[str, Self]:
         """{name: a copy with these changes} for each {name: changes}: a comparison of runs."""
         return {name: self.replace(**change) for name, change in changes.items()}
 
@@ -225,7 +238,7 @@ class Settings:
         return f"{type(self).__name__}({', '.join(changed)})"
 
 
-def expect(name: str, config) -> None:
+def expect(name: str, config: object) -> None:
     """ValueError where the argument `name`, of which settings are expected, is none: a class, a dict, a number."""
     if not isinstance(config, Settings):
         raise ValueError(
@@ -234,7 +247,7 @@ def expect(name: str, config) -> None:
         )
 
 
-def quantity(doc: str, *, dims: str = "", unit: str = "", asked: bool = False) -> dataclasses.Field:
+def quantity(doc: str, *, dims: str = "", unit: str = "", asked: bool = False) -> Any:
     """A field of a `Result`, with what its numbers mean.
 
     Args:
@@ -312,7 +325,8 @@ class Outcome:
     @property
     def recorded(self) -> frozenset[str]:
         """Names of the quantities on request that this result has."""
-        return frozenset(name for name in on_request(type(self)) if name in vars(self))
+        kind: type = type(self)
+        return on_request(kind).intersection(vars(self))
 
     def __repr__(self):
         """The settings and how long it took, then each array's shape, each number's value."""

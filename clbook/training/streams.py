@@ -83,7 +83,7 @@ class Draws:
             steps.append(torch.stack([self.draw(g) for g in self.generators]))
         return torch.stack(steps)
 
-    def to(self, device) -> None:
+    def to(self, device: torch.device | str) -> None:
         """Give the numbers on `device` from the next block on."""
         self.own = self.own.to(device)
 

@@ -143,12 +143,6 @@ def test_evidence_is_found_by_the_names_of_what_a_measure_takes(monkeypatch):
         toy.evidence("walks")
 
 
-def test_a_table_shows_its_rows():
-    row = made().row(Finding("a < b, $x^2$", 1.0))
-    page = judging.table([row])
-    assert 'id="claim-toy-1"' in page and r"a &lt; b, \(x^2\)" in page and "The bar: x." in page
-
-
 def test_the_list_of_verdicts_is_written_and_read_back(tmp_path, monkeypatch):
     monkeypatch.setattr(judging, "LIST", tmp_path / "verdicts.txt")
     first, second = list(PAPERS["LS"].claims)[:2]
@@ -211,6 +205,12 @@ def test_ids_are_unique_and_nothing_is_left_over():
     for name, paper in PAPERS.items():
         assert set(paper.measures) == set(paper.claims), name
     assert list(judging.committed()) == ids
+
+
+def test_three_claims_of_each_paper_stand_on_top_of_its_page():
+    for name, paper in PAPERS.items():
+        own = {id for id, claim in paper.claims.items() if not claim.ours}
+        assert len(paper.headlines) == 3 and set(paper.headlines) <= own, name
 
 
 def test_every_item_of_the_papers_says_why_it_is_not_tested_or_has_a_claim():

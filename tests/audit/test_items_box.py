@@ -5,6 +5,8 @@ import pathlib
 import jinja2
 import pytest
 
+from clbook_book.audit import judging
+
 FOLDER = pathlib.Path(__file__).parents[2] / "book" / "_ext"
 LOADER = jinja2.FileSystemLoader(FOLDER)
 TEMPLATE = jinja2.Environment(loader=LOADER, trim_blocks=True).get_template("ledger.html")
@@ -28,7 +30,8 @@ def filled(kind, prefix="item", claims=("Fig. 5, b",), **how):
         of = "claim" if name in claims else "definition"
         item = {"id": f"{prefix}-{k}", "item": name, "says": says, "kind": of, "claims": []}
         items.append(item | {"untested": "not run", "place": ""})
-    given = {"whose": {}, "papers": ("LS", "SA"), "verdicts": VERDICTS, "table": [], "words": str}
+    given = {"papers": ("LS", "SA"), "verdicts": VERDICTS, "table": [], "words": judging.words}
+    given |= {"counts": [("holds", 1)], "headlines": []}
     return TEMPLATE.render(given | {"items": items} | how, kind=kind)
 
 
@@ -112,3 +115,20 @@ def test_the_ledger_is_searched_by_paper_and_name(ledger, typed, shown, told):
     assert (names, ledger.inner_text(".clbook-filter output")) == (shown, told)
     ledger.fill(".clbook-filter input", "")
     assert rows.count() == 2 * len(NAMES), "all of them again"
+
+
+def test_a_claim_stands_under_its_item_and_in_another_item_is_referred_to():
+    claim = {"id": "toy-1", "paper": "LS", "item": "Fig. 1", "source": "LS Fig. 1; LS Fig. 2"}
+    claim |= {"verdict": "holds when", "condition": "$n > 2$", "ours": False, "interval": None}
+    claim |= {"says": "a < b", "measured": "$x^2$ = 3", "bar": "above 2", "anchor": "place"}
+    claim |= {"theirs": "none", "here": "toy", "evidence": "one seed"}
+    items = [
+        {"id": f"ls-fig-{k}", "item": f"Fig. {k}", "says": "It.", "claims": [claim]} for k in (1, 2)
+    ]
+    places = {"row": lambda row: f"#claim-{row['id']}", "page": lambda row: "chapter.html"}
+    text = filled("paper-items", paper="LS", items=items, **places)
+    first, second = text.split('<tr id="item-ls-fig-')[1:]
+    assert 'id="claim-toy-1"' in first and 'id="claim-toy-1"' not in second
+    assert r"holds when \(n &gt; 2\)" in first and r"Found: \(x^2\) = 3" in first
+    assert "Bar: above 2." in first and "a &lt; b" in first and "chapter.html#place" in first
+    assert 'href="#claim-toy-1"' in second and "judged with LS Fig. 1" in second

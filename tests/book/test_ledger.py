@@ -46,7 +46,7 @@ def test_a_chapter_leads_to_its_claims_in_one_line():
             if claim.shown and "papers/" not in claim.page:
                 (line,) = re.findall(r'<p class="clbook-evidence">.*?</p>', page, re.DOTALL)
                 assert f'href="papers/{name.lower()}.html#claim-{claim.id}"' in line, claim.id
-                assert "clbook-claims" not in page, claim.page
+                assert "clbook-items" not in page, claim.page
 
 
 def test_every_claim_leads_to_its_place_in_the_chapter(ledger):
@@ -84,13 +84,27 @@ def test_the_filter_leaves_what_was_asked_for(tabs):
     assert opened.requests == [] and opened.errors == []
 
 
-def test_the_bar_is_shown_on_focus_and_in_print(tabs):
+def test_a_verdict_its_figure_and_its_bar_are_seen_and_the_setting_is_folded(tabs):
     page = tabs().page
     page.goto((HTML / "book/papers/ls.html").as_uri())
-    verdict, bar = (page.locator(f".clbook-claims .{part}").first for part in ("verdict", "bar"))
-    assert not bar.is_visible()
-    verdict.focus()
-    assert bar.is_visible() and re.match("The bar: .+", bar.inner_text())
-    verdict.evaluate("element => element.blur()")
-    page.emulate_media(media="print")
-    assert bar.is_visible()
+    claim = page.locator("#claim-ls-theorem-3-1")
+    for part in ("verdict", "measured", "bar"):
+        assert claim.locator(f".{part}").is_visible(), part
+    setting = claim.get_by_text("In the paper:")
+    assert not setting.is_visible()
+    claim.locator("summary").click()
+    assert setting.is_visible()
+
+
+@pytest.mark.parametrize("name", judging.NAMES)
+def test_the_first_screen_has_the_counts_and_what_weighs_most(tabs, name):
+    page = tabs().page
+    page.set_viewport_size({"width": 1280, "height": 800})
+    page.goto((HTML / f"book/papers/{name.lower()}.html").as_uri())
+    headlines = page.locator(".clbook-headlines li")
+    assert headlines.count() == 3
+    box = headlines.last.bounding_box()
+    assert box["y"] + box["height"] <= 800
+    own = [claim for claim in judging.paper(name).claims.values() if not claim.ours]
+    numbers = page.locator(".clbook-found b").all_inner_texts()
+    assert sum(map(int, numbers)) == len(own)

@@ -15,7 +15,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from clbook.data import cache_folder, written
+from clbook.data import written
+from clbook.environment import cache_folder
 from clbook_book.audit.judging import NAMES, committed, paper, write
 
 

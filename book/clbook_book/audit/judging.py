@@ -16,7 +16,6 @@ from collections.abc import Callable, Iterator
 from html import escape
 from pathlib import Path
 
-import jinja2
 import numpy as np
 import yaml
 
@@ -56,7 +55,7 @@ class Claim:
         evidence: seeds, sizes, precision.
         page: the page of the book that has its evidence, as "separability" or "papers/ls".
         anchor: the id of its place on that page.
-        ours: True for what the paper does not say; "code" for a check of the book's functions.
+        ours: True for what the paper does not say.
         shown: whether that page, if it is a chapter, leads to its row on the paper's page.
         verdicts: the words for a bar that is met, and for one that is not.
         condition: what follows "holds when".
@@ -73,7 +72,7 @@ class Claim:
     evidence: str
     page: str
     anchor: str
-    ours: bool | str = False
+    ours: bool = False
     shown: bool = False
     verdicts: tuple[str, str] = ("holds", "fails")
     condition: str = ""
@@ -246,13 +245,17 @@ def needs(measure: Callable) -> list[str]:
 
 @dataclasses.dataclass
 class Paper:
-    """What stands in a paper: its items in their order, the claims under them, the errors found in it."""
+    """What stands in a paper: its items in their order, the claims under them, the errors found in it.
+
+    Its three `headlines` are ids of the claims that weigh most; they stand on top of its page.
+    """
 
     name: str
     title: str
     items: list[dict]
     claims: dict[str, Claim]
     errors: list[dict]
+    headlines: tuple[str, ...] = ()
 
     @property
     def measures(self) -> Measures:
@@ -294,7 +297,8 @@ def paper(name: str) -> Paper:
             if fields["id"] in claims:
                 raise ValueError(f"id={fields['id']!r}: two claims of {name} have it")
             claims[fields["id"]] = Claim(sources=sources, **fields)
-    return Paper(name, stated["title"], stated["items"], claims, stated.get("errors", []))
+    errors, headlines = stated.get("errors", []), tuple(stated["headlines"])
+    return Paper(name, stated["title"], stated["items"], claims, errors, headlines)
 
 
 # The committed list of verdicts.
@@ -341,13 +345,6 @@ def words(text: str) -> str:
         else:
             found.append(typeset(part))
     return "".join(found)
-
-
-def table(rows: list[dict], page: Callable[[dict], str] = lambda row: "") -> str:
-    """HTML of a table of judged claims; `page` gives the address of the page with a row's evidence."""
-    css = (HERE / "claims.css").read_text()
-    template = jinja2.Template((HERE / "claims.html").read_text())
-    return template.render(records=rows, page=page, words=words, css=css)
 
 
 def span(values, form: str = ".2f") -> str:

@@ -20,7 +20,6 @@ import functools
 import importlib
 import inspect
 import json
-import os
 import platform
 import re
 import subprocess
@@ -35,6 +34,7 @@ import numpy as np
 import torch
 import xarray
 
+from clbook import environment
 from clbook.data import written
 from clbook.results import records as reading
 from clbook.results import store
@@ -538,11 +538,11 @@ def _off(parts: dict, same: bool) -> list[str]:
 
 def _shaken(name: str, shake: str) -> dict:
     """`beginning` from a start that is changed by a share `shake`."""
-    os.environ["CLBOOK_SHAKE"] = shake
+    environment.set_shake(shake)
     try:
         return beginning(name)
     finally:
-        del os.environ["CLBOOK_SHAKE"]
+        environment.set_shake("")
 
 
 def check(name: str) -> list[str]:

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import copy
 import dataclasses
-import os
 
 import numpy as np
 import torch
 
+from clbook import environment
 from clbook.experiments.images import experiment as images
 from clbook.experiments.images import neighbours
 from clbook.metrics import linear_probe, spectrum
@@ -166,7 +166,7 @@ def run(config: Config, *, progress=None, device=None, checkpoint=None) -> Resul
             environment variable CLBOOK_CHECKPOINT names, if it does.
     Raises ValueError: as `images.run`.
     """
-    path = checkpoint or os.environ.get("CLBOOK_CHECKPOINT")
+    path = checkpoint or environment.checkpoint()
     return images.train(Trainer(config, default_device(device)), progress, path)
 
 

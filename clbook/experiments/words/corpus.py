@@ -27,7 +27,7 @@ from collections.abc import Iterable
 import joblib
 import numpy as np
 
-from clbook.data import cache_folder, data_folder
+from clbook.environment import cache_folder, data_folder
 
 LIBRARIES = {
     "numpy": "numpy",

@@ -6,7 +6,6 @@ import base64
 import dataclasses
 import importlib.resources
 import io
-import os
 from collections.abc import Sequence
 
 import jinja2
@@ -14,6 +13,7 @@ import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.transforms import Bbox
 
+from clbook import environment
 from clbook.style import DRAWING, RC, Picture
 
 
@@ -81,7 +81,7 @@ class Linked(Picture):
         return file.getvalue()
 
     def _repr_mimebundle_(self, include=None, exclude=None):
-        built = os.environ.get("CLBOOK_STATIC") == "1"
+        built = environment.static()
         png = self.small(colours=256)
         slim = self.phone or self
         small = slim.small(colours=256)
