@@ -30,7 +30,7 @@ from clbook_book.audit.cs import encoders
 from clbook_book.audit.ls import batches
 from clbook_book.audit.ls import variants as maps
 from clbook_book.audit.sa import variants, weights
-from clbook_book.audit.sl import coin, shared, training
+from clbook_book.audit.sl import coin, training
 from clbook_book.audit.va import experiment as va
 from clbook_book.course.alignment import play
 from clbook_book.course.landscape import descent
@@ -254,16 +254,6 @@ CASES = {
         modadd.run,
         M(N=6, k=3, batch=12, epochs=3, classifier="all", classifier_epochs=3),
         (SEED, DECAY),
-    ),
-    "shared, a table": Case(
-        shared.run,
-        shared.Config(N=6, k=3, batch=6, epochs=4, shared="table"),
-        (SEED, {"decay": 0.1, "init": 0.1}),
-        "lr",
-        WILD,
-    ),
-    "shared, all": Case(
-        shared.run, shared.Config(N=6, k=3, batch=6, epochs=4, shared="all"), (SEED, DECAY)
     ),
     "modadd, one symbol a context": Case(
         training.run,

@@ -5,46 +5,39 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import torch
-from stepping import advance
 
 from clbook.experiments import modadd, words
 from clbook.experiments.modadd import equivalence, lookup
+from clbook.losses import symbol_context
 from clbook.training.loop import one_thread
 from clbook_book import records
-from clbook_book.audit.judging import paper
 from clbook_book.audit.sl import (
     checks,
     coin,
-    definitions,
     figures,
     measures,
     plain,
     recipes,
-    shared,
     tables,
     training,
-    updates,
 )
 
 JOINT = equivalence.random_table(0).labelled
 
 
+def columns(joint):
+    """The columns of joint (S, P) that are not zero, in an order of their own, whatever they are called."""
+    seen = joint[:, joint.any(0)]
+    return seen[:, np.lexsort(seen)]
+
+
 def test_cmodadd_is_modadd_with_labels_and_without_the_answer_it_is_nothing():
-    assert checks.same_columns() == 0
+    with_labels, without = equivalence.modadd_table().labelled, equivalence.cmodadd_table().joint
+    assert np.array_equal(columns(with_labels), columns(without))
     hidden = tables.no_answer(6, 3)
     assert hidden.joint.shape == (6, 12) and np.ptp(hidden.joint) == 0
     # of 15 pairs, 3 are equivalent
     assert len(equivalence.check(hidden, equivalence.modadd_table(6, 3)).misses) == 12
-
-
-def test_other_frequencies_and_absent_symbols_leave_the_conditionals_of_the_rest():
-    equal, less = tables.equally_frequent(JOINT), tables.without(JOINT, 1)
-    assert equal.sum(1) == pytest.approx(1 / 8) and less.sum() == pytest.approx(1)
-    assert not less[1].any()
-    for other in (equal, np.delete(less, 1, 0)):
-        gap = equivalence.conditional_gap(other)
-        expected = equivalence.conditional_gap(JOINT if len(other) == 8 else np.delete(JOINT, 1, 0))
-        assert gap == pytest.approx(expected)
 
 
 def test_equivalent_symbols_that_share_no_context_fit_the_same_classes():
@@ -68,37 +61,6 @@ def test_views_of_a_point_are_alike_and_one_table_joins_those_of_the_same_points
     assert near.max() < far.min() / 100
 
 
-def test_definitions_read_as_loops():
-    table = equivalence.Finite.of(
-        [  # a and b: other answers in rho 1; b and c: other frequencies of the contexts
-            ("a", 0, "yes", 1),
-            ("a", 1, "no", 1),
-            ("b", 0, "yes", 1),
-            ("b", 1, "yes", 1),
-            ("c", 0, "yes", 3),
-            ("c", 1, "yes", 1),
-        ]
-    )
-    means, stands = definitions.plainly(table)
-    assert means.tolist() == [[True, False, False], [False, True, True], [False, True, True]]
-    assert stands.tolist() == [[True, True, False], [True, True, False], [False, False, True]]
-    assert definitions.differing(means, stands) == [2, 1, 2]
-
-
-def test_symbols_that_never_share_a_context_are_not_told_apart_by_their_answers():
-    table = equivalence.Finite.of([("a", 0, "yes", 1), ("b", 1, "no", 1)])
-    means, stands = definitions.plainly(table)
-    assert means.all() and not stands[0, 1]
-
-
-def test_the_loop_of_the_loss():
-    anchors = torch.tensor([[1.0, 0.0], [0.0, 2.0]])
-    positives = torch.tensor([[2.0, 0.0], [1.0, 1.0]])
-    first, second = np.exp(2) / (np.exp(2) + np.exp(1)), np.exp(2) / (np.exp(0) + np.exp(2))
-    expected = -np.log([first, second]).mean()
-    assert definitions.slow_loss(anchors, positives) == pytest.approx(expected)
-
-
 @one_thread()
 def test_optimum_is_the_chapters():
     z, c = tables.optimum(JOINT)
@@ -106,25 +68,44 @@ def test_optimum_is_the_chapters():
     assert loss == pytest.approx(-lookup.mutual_information(JOINT), abs=1e-9)
 
 
-def test_rows_for_given_contexts_by_newtons_method_and_by_l_bfgs():
-    contexts = np.random.default_rng(0).normal(size=(JOINT.shape[1], 3))
-    z, same = tables.optimum(JOINT, 3, contexts=contexts)
-    assert np.array_equal(same, contexts)
-    assert tables.exact_rows(JOINT, contexts) == pytest.approx(z, abs=1e-6)
+@pytest.mark.parametrize("d", [1, 3])
+def test_twins_have_one_vector_for_any_given_contexts_that_span(d):
+    contexts = np.random.default_rng(0).normal(size=(JOINT.shape[1], d))
+    z, same = tables.optimum(JOINT, d, contexts=contexts)
+    near, far = tables.distances(z, tables.TWINS)
+    assert np.array_equal(same, contexts) and near.max() < 1e-6 < far.min() / 100
 
 
-def test_rows_without_a_minimiser_are_refused():
-    apart = np.eye(2) / 2  # each symbol has a context of its own
-    with pytest.raises(ValueError, match="has no minimiser, or needs more"):
-        tables.exact_rows(apart, np.array([[1.0], [-1.0]]), steps=20)
+@pytest.mark.parametrize("d, meet", [(4, True), (8, False)])
+def test_where_no_dimension_is_superfluous_twins_meet(d, meet):
+    """Four classes: the table has rank 4 without the means of its rows, and ten columns."""
+    for seed in range(2):
+        joint = equivalence.random_table(seed, contexts=5).labelled
+        information = lookup.pmi(joint)
+        centred = information - information.mean(1, keepdims=True)
+        assert np.linalg.matrix_rank(centred, 1e-9) == 4
+        z, _ = tables.optimum(joint, d, seed=seed)
+        assert (tables.distances(z, tables.TWINS)[0].max() < 1e-4) == meet
 
 
-def test_extents_and_the_lines_of_figure_3():
+def test_decay_takes_the_place_of_a_basis_for_twins_that_are_equally_frequent():
+    joint = equivalence.random_table(0, contexts=12).labelled
+    equal = joint / joint.sum(1, keepdims=True) / len(joint)
+    for table, meet in ((equal, True), (joint, False)):
+        z, _ = tables.optimum(table, 16, decay=1e-3)
+        assert (tables.distances(z, tables.TWINS)[0].max() < 1e-4) == meet
+
+
+def test_a_table_of_contexts_treats_symbols_that_share_none_alike():
+    joint, _ = tables.apart(6, 3)
+    order = np.random.default_rng(0).permutation(6)
+    assert np.array_equal(columns(joint), columns(joint[order]))
+
+
+def test_extents():
     flat = np.array([[1.0, 1.0], [2.0, 1.0], [4.0, 1.0]])
     assert tables.narrowest(flat) == 0
     assert tables.narrowest(np.eye(3)[:, :2]) == pytest.approx(3**-0.5)
-    assert tables.solutions(np.array([1.0, 0]), np.array([-2.0, 0])).shape == (2, 1)
-    assert tables.solutions(np.array([1.0, 0]), np.array([1.0, 0.1])).shape == (2, 0)
 
 
 def test_groups_of_distances_have_a_gap_between_them_and_are_not_too_small():
@@ -138,11 +119,22 @@ def test_groups_of_distances_have_a_gap_between_them_and_are_not_too_small():
     assert tables.group_sizes(moved, none) == [4, 2]  # a gap of a hundredth is none
 
 
-def test_both_rules_are_the_gradient_where_symbols_differ_and_a_5_is_off_where_one_repeats():
-    of_symbols, of_contexts, repeated = updates.errors(16, 16)
-    assert max(of_symbols, of_contexts) < 1e-14 and repeated == 0
-    of_symbols, of_contexts, repeated = updates.errors(4, 8)
-    assert of_symbols > 0.05 and of_contexts < 1e-14 and repeated > 0.5
+def test_a_5_is_the_gradient_where_symbols_differ_and_is_off_where_one_repeats():
+    assert checks.update_error(16, 16) < 1e-14 < 0.05 < checks.update_error(4, 8)
+
+
+def test_a_context_moves_towards_its_symbol_and_away_from_a_sum_of_the_others():
+    z, c = torch.randn(2, 9, 4, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    (slope,) = torch.autograd.grad(9 * symbol_context(z, c.requires_grad_()), c)
+    weights = (z @ c.T).softmax(1).T.detach()
+    torch.testing.assert_close(-slope, z - weights @ z)
+    assert abs(weights.sum(1) - 1).max() > 0.1  # over the symbols they need not add up to 1
+
+
+def test_no_equivalent_pair_has_the_same_contexts_in_four_fifths_of_the_samples():
+    found = checks.split_gaps(modadd.PAPER.replace(seed=3))
+    assert found.shape == (8,) and found.min() > 0.05
+    assert checks.split_gaps(modadd.PAPER.replace(fraction=1.0)) == pytest.approx(0)
 
 
 def test_plain_samples_are_the_chapters():
@@ -171,49 +163,6 @@ def test_classifiers_start_from_one_vector_a_class():
     assert torch.equal(table[:8], table[8:]) and len(table.unique(dim=0)) == 8
     found = training.classify(config)
     assert found.steps.tolist() == [0, 10, 20] and found.accuracy.shape == (3,)
-
-
-def test_a_table_of_its_own_is_the_chapters_training():
-    settings = {"epochs": 3, "seed": 1}
-    found = shared.run(shared.Config(**settings), record="all")
-    assert np.array_equal(found.loss, modadd.run(modadd.Config(**settings)).loss)
-    assert found.held.shape == found.steps.shape and found.held[0] > found.floor[0]
-
-
-def test_left_out_samples_are_those_that_are_not_trained_on():
-    s = shared.Shared([shared.Config(seed=seed) for seed in (0, 3)]).state
-    for run in range(2):
-        sets = []
-        for symbols, contexts in ((s.symbols, s.contexts), (s.held_symbols, s.held_contexts)):
-            both = torch.cat([symbols[run][:, None], contexts[run]], 1)
-            sets.append({*map(tuple, both.tolist())})
-        assert [len(found) for found in sets] == [410, 102] and not sets[0] & sets[1]
-
-
-@pytest.mark.parametrize("kind", ["table", "all"])
-def test_what_is_shared_is_one_tensor(kind):
-    config = shared.Config(shared=kind, epochs=2)
-    program, plain = (shared.Shared([c]) for c in (config, config.replace(shared="none")))
-    s = program.start()
-    assert len(s.weights) == len(plain.state.weights) - 1
-    before = program.vectors(s.weights).detach()
-    if kind == "table":
-        assert torch.equal(before, s.weights[0][:, :16])
-    else:
-        alone = program.encode(s.weights, torch.tensor([[[5, 16, 16]]]))
-        torch.testing.assert_close(before[0, 5], alone[0, 0].detach())
-    after = program.vectors(advance(program, s, 0).weights)
-    assert not torch.equal(after, before)
-    beside = shared.Shared([config.replace(seed=2), config])
-    kept = beside.keep(beside.start(), torch.tensor([False, True]))
-    torch.testing.assert_close(beside.vectors(advance(beside, kept, 0).weights), after)
-
-
-def test_shared_runs_have_no_classifiers_and_leave_a_batch_out():
-    with pytest.raises(ValueError, match="classifier = 'both'"):
-        shared.Config(classifier="both")
-    with pytest.raises(ValueError, match="fraction = 1.0"):
-        shared.Config(fraction=1.0)
 
 
 PLAIN = plain.Config(N=6, k=3, batch=12, hidden=16, layers=2, epochs=4)
@@ -320,15 +269,8 @@ def test_figures_of_a_records_runs_say_its_numbers():
     assert [len(ax.lines) for ax in pairs.fig.axes] == [120] * 5
 
 
-def test_a_perturbation_needs_both_a_basis_and_symbols_that_coincide():
-    far, near = np.full(5, 2.0), np.full(5, 1e-9)
-    for ranks, anew, verdict in ((16, near, "identity"), (15, near, "fails"), (16, far, "fails")):
-        finding = paper("SL").measures["sl-perturbed"]((np.full(5, ranks), far, anew, far))
-        assert paper("SL").claims["sl-perturbed"].row(finding)["verdict"] == verdict
-
-
-def test_a_run_is_close_from_half_of_its_first_ratio_on_or_never():
-    run = SimpleNamespace(steps=np.array([0, 5, 9]), ratio=np.array([1.2, 0.5, 0.4]))
+def test_a_run_is_close_from_half_of_its_first_distance_on_or_never():
+    run = SimpleNamespace(steps=np.array([0, 5, 9]), equivalent=np.array([1.2, 0.5, 0.4]))
     assert measures.close_at(run) == 5
-    run.ratio = np.array([0.6, 0.5, 0.4])
+    run.equivalent = np.array([0.6, 0.5, 0.4])
     assert measures.close_at(run) == 9

@@ -12,7 +12,6 @@ from unittest import mock
 
 import numpy as np
 import pytest
-import torch
 from clbook_predict import Predict
 from pages import built  # noqa: F401 (without a build these runs take minutes)
 from sources import PREDICTED, markdown
@@ -20,7 +19,6 @@ from sources import cells as cells_of
 
 from clbook import kernels
 from clbook.experiments import content_style, overlap, why
-from clbook.experiments.modadd import lookup
 from clbook.experiments.separability import condition
 from clbook.explore import static
 from clbook.explore.subject import combined
@@ -423,35 +421,6 @@ def test_modadd_ma_bands():
     assert np.diff(turns) == pytest.approx(45, abs=0.5), "an octagon"
     assert {band.max() for at, band in bands.items() if 0.016 in at} == {0}
     assert answer("modadd", "bands") == 2
-
-
-def test_sl_ma_shape():
-    it = runs("papers/sl", "ma-shape")
-    z = it[4, 8].tables[-1]
-    assert accuracy(z, np.arange(len(z)) % 4) == 1 and it[4, 8].ratio[-1] < 0.3
-    ends = [it[8, d].loss[-1] for d in (2, 8, 32)]
-    assert ends[0] > 0.97 * np.log(32) and ends[2] < ends[1]
-    assert it[8, 32].ratio[-1] > it[8, 8].ratio[-1]
-
-
-def test_sl_ma_update():
-    def lengths(result, frame):
-        """Of the pull on symbol 0, of the push, and of the first less the second."""
-        tables = (
-            torch.from_numpy(table) for table in (result.z[frame], result.c[frame], result.joint)
-        )
-        pull, push = (part[0] for part in lookup.update(*tables))
-        return [float(part.norm()) for part in (pull, push, pull - push)]
-
-    it = runs("papers/sl", "ma-update")
-    first = lengths(it[0, 0.3], 0)
-    last = lengths(it[0, 0.3], -1)
-    decayed = lengths(it[0.005, 0.3], -1)
-    assert last[0] > first[0] and last[1] > first[1]
-    assert last[2] < 0.05 * last[0] and decayed[2] > 0.2 * decayed[0]
-    small = [lengths(it[0, 0.05], frame) for frame in range(len(it[0, 0.05].steps))]
-    assert max(small[0][:2]) < 0.3 * max(first[:2])
-    assert all(pull > push for pull, push, _ in small[1:])
 
 
 def test_words_map():

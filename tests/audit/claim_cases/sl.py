@@ -10,7 +10,16 @@ from clbook_book.audit.sl.recipes import RANDOM
 AT = np.array([0, 500, 1000, 10_000])
 
 
-def runs(ratio=0.4, pretrained=0.5, random=0.5, different=3.0, kept=1.0, loss=1.5, middle=1.0):
+def runs(
+    ratio=0.4,
+    pretrained=0.5,
+    random=0.5,
+    different=3.0,
+    kept=1.0,
+    loss=1.5,
+    middle=1.0,
+    at_half=1.0,
+):
     """Five equal runs with these numbers at the end; the classifiers have them from epoch 500 on."""
     starts = ("pretrained", pretrained), ("random", random), ("permuted", random)
     accuracy = {name: np.array([0.1, *[value] * 3]) for name, value in starts}
@@ -22,6 +31,8 @@ def runs(ratio=0.4, pretrained=0.5, random=0.5, different=3.0, kept=1.0, loss=1.
             accuracy_at=AT,
             different=np.array([4.0, different, different * kept]),
             loss=np.full(3, loss),
+            equivalent=np.array([3.0, at_half, 1.0]),
+            config=Run(misaligned="none"),
         )
         for _ in range(5)
     ]
@@ -40,12 +51,17 @@ def own(**changes):
     return {"own": {name: runs(**changes.get(label, {})) for label, name in names.items()}}
 
 
-BETTER, WORSE = {"pretrained": 0.9}, {"pretrained": 0.1}
+BETTER = {"pretrained": 0.9}
+SLOW = {"at_half": 2.0}  # half of the first distance is passed at the end only
 CUT, THREE = {"loss": 3.45}, np.full(5, 3)  # learned nothing; three groups of distances
 # The control of each claim, which must not pass, is the evidence for its second word.
 
 
+TOGETHER = [Run(tables=np.tile(np.eye(8), (1, 2, 1)))] * 5  # equivalent symbols, and they alone
 CASES = {
+    "sl-own-only": {"seen here": {"paper": TOGETHER, "defaults": TOGETHER}},
+    "sl-own-longer": {"seen here": own(one=SLOW), "not seen here": own(base=SLOW)},
+    "sl-own-less-useful": {"seen here": own(base=BETTER), "not seen here": own(one=BETTER)},
     "sl-own-fig-7a": {
         "seen here": own(),
         "not seen here": own(both={"ratio": 0.9}),

@@ -5,10 +5,13 @@ from __future__ import annotations
 import numpy as np
 import torch
 
+from clbook import data
+from clbook.experiments import modadd
 from clbook.experiments.modadd import equivalence, lookup
+from clbook.losses import symbol_context
 from clbook.results.sweep import sweep
 from clbook.training.loop import one_thread
-from clbook_book.audit.sl import tables, updates
+from clbook_book.audit.sl import tables
 from clbook_book.audit.sl.tables import TWINS, distances, optimum
 
 SEEDS = range(5)
@@ -63,15 +66,6 @@ def by_class(decay: float = 1e-3) -> tuple[np.ndarray, np.ndarray]:
     return tuple(np.array(found).T)
 
 
-def same_columns() -> float:
-    """Largest difference between CModAdd's table and ModAdd's labelled one, columns in one order."""
-    with_labels, without = (
-        tables.columns(joint)
-        for joint in (equivalence.modadd_table().labelled, equivalence.cmodadd_table().joint)
-    )
-    return float(abs(with_labels - without).max())
-
-
 @one_thread()
 def unlabelled() -> tuple[np.ndarray, np.ndarray]:
     """Twins with the same contexts and other answers: largest distance without labels, smallest with; (5,) each."""
@@ -83,19 +77,6 @@ def unlabelled() -> tuple[np.ndarray, np.ndarray]:
     configs = [lookup.Config(seed=seed, broken="answers") for seed in SEEDS]
     labelled = [distances(run.z[-1], TWINS)[0] for run in sweep(lookup.run, configs)]
     return np.array([apart.max() for apart in plain]), np.array([apart.min() for apart in labelled])
-
-
-@one_thread()
-def absent() -> tuple[np.ndarray, np.ndarray]:
-    """Symbol 1 never occurs: how far its vector moves, and the largest distance of the other twins; (5,) each."""
-    moved, others = [], []
-    for seed in SEEDS:
-        joint = tables.without(equivalence.random_table(seed).labelled, 1)
-        start = tuple(np.random.default_rng([seed, n]).normal(size=(n, 8)) for n in joint.shape)
-        z, _ = optimum(joint, start=start)
-        moved.append(abs(z[1] - start[0][1]).max())
-        others.append(distances(z[2:], TWINS[2:, 2:])[0].max())
-    return np.array(moved), np.array(others)
 
 
 @one_thread()
@@ -113,17 +94,14 @@ def other_starts(starts=(3, 4), d: int = 32) -> list[tuple[float, float]]:
 
 @one_thread()
 def pushed(size: float = 1e-3) -> np.ndarray:
-    """(4, 5): at optima with too few columns, N(0, size) is added to the contexts. Independent directions afterwards;
-    twins' largest distance before, with the best symbols for the moved contexts, and after minimising both again."""
+    """(2, 5): at optima with too few columns, N(0, size) is added to the contexts. Twins' largest distance before, and
+    after minimising symbols and contexts again."""
     found = []
     for run in sweep(lookup.run, [lookup.Config(seed=seed, **NARROW) for seed in SEEDS]):
-        contexts = run.c[-1] + size * np.random.default_rng(run.config.seed).normal(
-            size=run.c[-1].shape
-        )
-        anew = tables.exact_rows(run.joint, contexts)
+        draws = np.random.default_rng(run.config.seed)
+        contexts = run.c[-1] + size * draws.normal(size=run.c[-1].shape)
         again, _ = optimum(run.joint, start=(run.z[-1], contexts))
-        rank = np.linalg.matrix_rank(contexts - contexts.mean(0))
-        found.append([rank, *(distances(z, TWINS)[0].max() for z in (run.z[-1], anew, again))])
+        found.append([distances(z, TWINS)[0].max() for z in (run.z[-1], again)])
     return np.array(found).T
 
 
@@ -138,76 +116,62 @@ def one_dimension() -> tuple[np.ndarray, np.ndarray]:
     return np.array(four), np.array([run.distances()[1].min() for run in line])
 
 
-def given(dimensions=(1, 2, 8)) -> dict[str, np.ndarray]:
-    """{which contexts: (5,) largest distance of twins} for given contexts: random, and an untrained encoder's."""
-    found = {}
-    for d in dimensions:
-        drawn, encoded = [], []
-        for seed in SEEDS:
-            joint = equivalence.random_table(seed).labelled
-            contexts = np.random.default_rng(seed).normal(size=(joint.shape[1], d))
-            drawn.append(distances(tables.exact_rows(joint, contexts), TWINS)[0].max())
-            encoded.append(
-                distances(tables.exact_rows(*tables.frozen_encoder(d=d, seed=seed)), CLASSES)[
-                    0
-                ].max()
-            )
-        found |= {f"random, d = {d}": np.array(drawn), f"transformer, d = {d}": np.array(encoded)}
-    return found
+def update_error(symbols: int, batch: int, d: int = 8, seed: int = 0) -> float:
+    """How far the step that SL A.5 print is from the gradient of eq. 2, relative to it, in the mean over the symbols of
+    one batch of N(0, 1) vectors. A symbol's printed step is that of its first place.
+
+    Symbols are drawn with replacement, except where the batch is no larger than their number: then each occurs once.
+    """
+    generator = torch.Generator().manual_seed(seed)
+    table, contexts = (
+        torch.randn(n, d, generator=generator, dtype=torch.float64) for n in (symbols, batch)
+    )
+    ids = (
+        torch.randperm(symbols, generator=generator)[:batch]
+        if batch <= symbols
+        else torch.randint(symbols, (batch,), generator=generator)
+    )
+    printed = contexts - (table[ids] @ contexts.T).softmax(1) @ contexts
+    free = table.clone().requires_grad_()
+    (slope,) = torch.autograd.grad(-batch * symbol_context(free[ids], contexts), free)
+    present = ids.unique()
+    first = [int((ids == u).nonzero()[0]) for u in present]
+    off = (printed[first] - slope[present]).norm(dim=1) / slope[present].norm(dim=1)
+    return float(off.mean())
 
 
-@one_thread()
-def frequencies(decay: float = 1e-3) -> tuple[np.ndarray, np.ndarray]:
-    """With decay and too few columns, the largest distance of twins that are equally frequent, and of those that are
-    not; (5,) each."""
-    found = []
-    for seed in SEEDS:
-        joint = equivalence.random_table(seed, contexts=NARROW["contexts"]).labelled
-        found.append(
-            [
-                distances(optimum(table, NARROW["d"], decay=decay, seed=seed)[0], TWINS)[0].max()
-                for table in (tables.equally_frequent(joint), joint)
-            ]
-        )
-    return tuple(np.array(found).T)
-
-
-@one_thread()
-def several(
-    N: int = 12, moduli: tuple = (2, 3), d: int = 4, decay: float = 1e-3
-) -> dict[str, np.ndarray]:
-    """{in which of two additions, mod 2 and mod 3, two symbols agree: (5, 2) least and largest distance} at optima of
-    eq. 2 with the labels of both tasks, half of the samples each."""
-    joint = np.hstack([equivalence.modadd_table(N, k).labelled for k in moduli]) / len(moduli)
-    u, v = np.triu_indices(N, 1)
-    agree = [(u - v) % k == 0 for k in moduli]
-    kinds = {
-        "both": agree[0] & agree[1],
-        "mod 2 only": agree[0] & ~agree[1],
-        "mod 3 only": ~agree[0] & agree[1],
-        "neither": ~agree[0] & ~agree[1],
-    }
-    z = [optimum(joint, d, decay=decay, seed=seed)[0] for seed in SEEDS]
-    length = np.array([np.linalg.norm(table[u] - table[v], axis=1) for table in z])
-    return {
-        name: np.stack([length[:, kind].min(1), length[:, kind].max(1)], 1)
-        for name, kind in kinds.items()
-    }
-
-
-def lines(angles=range(0, 181, 15)) -> tuple[np.ndarray, np.ndarray]:
-    """SL Fig. 3: how many directions of differences two context vectors leave that are parallel, or at other angles."""
-    first = np.array([1.0, 0.0])
-    left = {}
-    for angle in angles:
-        second = np.array([np.cos(np.pi * angle / 180), np.sin(np.pi * angle / 180)])
-        left[angle] = tables.solutions(first, second).shape[1]
-    return (np.array([left.pop(angle) for angle in (0, 180)]), np.array([*left.values()]))
-
-
-def steps() -> dict[str, list]:
-    """{kind of batch: for five seeds `updates.errors`}: 16 distinct symbols, and 32 places of 16 symbols."""
+def steps() -> dict[str, np.ndarray]:
+    """{kind of batch: `update_error` for five seeds}: 16 distinct symbols, and 32 places of 16 symbols."""
     found = {}
     for kind, batch in (("distinct", 16), ("repeated", 32)):
-        found[kind] = [updates.errors(16, batch, seed=seed) for seed in SEEDS]
+        found[kind] = np.array([update_error(16, batch, seed=seed) for seed in SEEDS])
     return found
+
+
+def split_gaps(config: modadd.Config) -> np.ndarray:
+    """(8,) the total variation between the contexts of two equivalent symbols in the samples that a run trains on."""
+    samples = modadd.Samples(config)
+    joint = np.zeros((16, int(samples.ids.max()) + 1))
+    np.add.at(joint, (samples.symbols.numpy(), samples.ids.numpy()), 1 / len(samples.ids))
+    return np.diagonal(equivalence.conditional_gap(joint), 8)
+
+
+def classes(N: int = 101, k: int = 10) -> tuple[int, int, bool]:
+    """How many different rows of probabilities the symbols have in ModAdd and in CModAdd, and whether both times the
+    symbols with one row are those that agree mod k.
+
+    A row is p(y | u, rho) over all contexts, and p(rho | u) over all contexts.
+    """
+    _, labels = data.modadd(N, k)
+    symbols, contexts = data.cmodadd(N, k)
+    _, ids = torch.unique(contexts, dim=0, return_inverse=True)
+    seen = np.zeros((N, int(ids.max()) + 1))
+    np.add.at(seen, (symbols.numpy(), ids.numpy()), 1 / (2 * N))
+    agree = np.arange(N)[:, None] % k == np.arange(N) % k
+    counts, as_classes = [], True
+    for rows in (labels.view(N, N).numpy(), seen):
+        different, number = np.unique(rows, axis=0, return_inverse=True)
+        counts.append(len(different))
+        same = number.reshape(N, 1) == number.ravel()
+        as_classes &= bool((same == agree).all())
+    return *counts, as_classes

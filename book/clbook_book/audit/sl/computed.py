@@ -15,12 +15,6 @@ OPTIMA = {  # what is changed in the random table, or in the loss
     "(3) impossible:\n24 columns, d = 32": {"contexts": 12, "d": 32},
     "softmax over symbols": {"over": "symbols"},
 }
-STARTS = {  # of gradient descent on the tables of CModAdd
-    "large symbols": {"std_contexts": 0.05},
-    "large symbols, decay": {"std_contexts": 0.05, "decay": 1e-3},
-    "small start": {"std": 0.05, "std_contexts": 0.05},
-    "large contexts": {},
-}
 
 
 def twins(seeds=SEEDS):
@@ -49,39 +43,6 @@ def lemma():
     for batch in BATCHES:
         errors.append([_lemma_errors(run, batch) for run in runs])
     return np.array(errors).transpose(2, 0, 1)
-
-
-def _flows(seeds):
-    """{start: gradient descent on the tables of CModAdd, a run a seed}."""
-    found = {}
-    for name, start in STARTS.items():
-        settings = [lookup.Config(data="cmodadd", lr=2.0, seed=seed, **start) for seed in seeds]
-        found[name] = sweep(lookup.flow, settings)
-    return found
-
-
-def _off_law(run) -> float:
-    """Largest relative error of |M| = |M(0)| exp(-2 decay t), M the imbalance of symbols and contexts."""
-    size = np.array([np.linalg.norm(run.imbalance(frame)) for frame in range(len(run.steps))])
-    time = run.config.lr * run.steps
-    return np.abs(size / size[0] * np.exp(2 * run.config.decay * time) - 1).max()
-
-
-def law_errors(seeds=SEEDS):
-    """{start: by how much the imbalance is off its law, (seeds,)}."""
-    found = {}
-    for name, runs in _flows(seeds).items():
-        found[name] = np.array([_off_law(run) for run in runs])
-    return found
-
-
-def flow_ratios(seeds=SEEDS):
-    """{start: mean distance of equivalent symbols over that of different ones at the end, (seeds,)}."""
-    found = {}
-    for name, runs in _flows(seeds).items():
-        ends = [run.distances() for run in runs]
-        found[name] = np.array([same.mean() / different.mean() for same, different in ends])
-    return found
 
 
 def with_decay(seeds=SEEDS):

@@ -15,16 +15,15 @@ from clbook.experiments import modadd
 from clbook.experiments.modadd import equivalence, lookup, over_seeds
 from clbook_book import records
 from clbook_book.audit.judging import of_computed, of_record, of_runs
-from clbook_book.audit.sl import checks, computed, definitions, recipes, tables
+from clbook_book.audit.sl import checks, computed, recipes, tables
 from clbook_book.audit.sl.measures import BOTH, ONE, WITH, WITHOUT
 from clbook_book.audit.sl.recipes import RANDOM
 
 SEEDS, TEN = range(5), range(10)
-POINTS = 4, 9, 16  # points in the batches on which losses are compared
 BATCHES = computed.BATCHES
 
 
-# Section 1: SimCLR on tables. Sections 2 to 5: the definitions, written out.
+# Section 1: SimCLR on tables. Section 5: the tasks.
 
 
 @functools.cache
@@ -34,63 +33,15 @@ def views():
 
 
 @functools.cache
-def definition_counts():
-    """{definition: pairs of symbols on which the book's code differs from it, that obey it, that do not}."""
-    return definitions.definitions()
-
-
-@functools.cache
-def example():
-    """Semantic gap of two words that can be exchanged in one context and not in another: over both, and in each."""
-    return definitions.example()
-
-
-@functools.cache
-def loss_errors():
-    """Error of the book's loss against eq. 1 and eq. 2 as loops, (batches, 2)."""
-    return np.array([definitions.loss_errors(n, seed) for seed, n in enumerate(POINTS)])
-
-
-@functools.cache
-def similarities():
-    """Errors with the scalar product and with the cosine, and how far the two losses are apart, (batches, 3)."""
-    return np.array([definitions.similarities(n, seed) for seed, n in enumerate(POINTS)])
-
-
-@functools.cache
-def figure_1():
-    """Of each batch {diagram of Fig. 1: (error of its loss, change of the loss with other labels)}."""
-    return [definitions.figure_1(n, seed) for seed, n in enumerate(POINTS)]
-
-
-@functools.cache
-def cropped():
-    """Largest error of images put together from a crop and Cutout; change of Cutout with what it hides."""
-    return definitions.crop_and_cutout()
-
-
-@functools.cache
-def setting():
-    """{setting of Section 5: (as it is given, as the program has it)}."""
-    return definitions.own_setting()
-
-
-@functools.cache
 def classes():
     """Different rows in the tables of ModAdd and CModAdd, N = 101 and k = 10; whether they are the classes mod k."""
-    return definitions.classes()
+    return checks.classes()
 
 
 @functools.cache
 def aligned():
     """Which symbols are equivalent in ModAdd, and which in CModAdd: `equivalence.check` of both."""
     return equivalence.check(equivalence.cmodadd_table(), equivalence.modadd_table())
-
-
-@functools.cache
-def same_columns():
-    """Largest difference between the tables of CModAdd and of ModAdd with labels."""
-    return checks.same_columns()
 
 
 @functools.cache
@@ -132,31 +83,13 @@ unlabelled = of_computed("sl-unlabelled")
 lemma = of_computed("sl-lemma")
 
 
-@functools.cache
-def lines():
-    """Fig. 3: directions that two context vectors leave open, parallel ones and others."""
-    return checks.lines()
-
-
-@functools.cache
-def given():
-    """{given contexts: largest distance of twins, (seeds,)}."""
-    return checks.given()
-
-
-@functools.cache
-def frequencies():
-    """With decay and no basis, twins' largest distance: equally frequent ones and others, (seeds,) each."""
-    return checks.frequencies()
-
-
 # Optima of random tables with more or fewer contexts.
 basis = of_record("sl-basis")
 
 
 @functools.cache
 def pushed():
-    """Contexts that lack a basis are perturbed: directions after it, twins before it and twice after it, (4, seeds)."""
+    """Contexts that lack a basis are perturbed: twins before it, and after minimising again, (2, seeds)."""
     return checks.pushed()
 
 
@@ -164,10 +97,6 @@ def pushed():
 def one_dimension():
     """d = 1: distances of symbols that mean different things, in a table of four and in CModAdd, (seeds,) each."""
     return checks.one_dimension()
-
-
-# How far a symbol that never occurs moves, and the largest distance of the other twins, (seeds,) each.
-absent = of_computed("sl-absent")
 
 
 # {decay: distances of equivalent and of other symbols at the optimum of CModAdd, for each seed}.
@@ -187,21 +116,9 @@ def by_class():
 
 
 @functools.cache
-def several():
-    """{in which of two additions symbols agree: their least and largest distance, (seeds, 2)}."""
-    return checks.several()
-
-
-@functools.cache
 def steps():
-    """{kind of batch: errors of the rules of A.5 against the gradient, a row a seed}."""
+    """{kind of batch: error of A.5 against the gradient, (seeds,)}."""
     return checks.steps()
-
-
-# {start: by how much the imbalance is off its law, (seeds,)}.
-law_errors = of_computed("sl-law-errors")
-# {start: mean distance of equivalent symbols over that of different ones at the end, (seeds,)}.
-flow_ratios = of_computed("sl-flow-ratios")
 
 
 # A transformer and Adam in the book's setting.
@@ -229,20 +146,9 @@ def full():
 
 
 @functools.cache
-def trained():
-    """{variant of the appendix: runs}: those of `first`, and two records."""
-    others = recipes.by_name("sl-variants") | recipes.by_name("sl-wide")
-    return {"base": first(), **others}
-
-
-@functools.cache
 def shuffled():
     """Runs on symbols that are dealt to contexts at random (a record)."""
     return recipes.by_name("sl-shuffled")["shuffled"]
-
-
-# Runs with shared parameters, and their loss on the samples left out.
-sides = of_record("sl-shared")
 
 
 @functools.cache
@@ -261,6 +167,12 @@ def apart():
 def dose():
     """{probability of the heavy context of every symbol: runs} (a record)."""
     return {float(p): runs for p, runs in recipes.by_name("sl-dose").items()}
+
+
+@functools.cache
+def split_gaps():
+    """Total variation between contexts of equivalent symbols in the samples that SL's runs train on, (10, 8)."""
+    return np.array([checks.split_gaps(run.config) for run in paper()])
 
 
 @functools.cache
@@ -344,18 +256,6 @@ def own_nearest():
 
 
 @functools.cache
-def own_closest():
-    """Of Fig. 2: farthest equivalent pair, nearest different one, and how many of these are closer; (seeds,) each."""
-    found = []
-    for run in paper():
-        equivalent, different = tables.distances(run.tables[-1], checks.CLASSES)
-        closer = (different < equivalent[-1]).sum()
-        found.append((equivalent[-1], different[0], closer))
-    farthest, nearest, closer = np.array(found).T
-    return farthest, nearest, closer.astype(int)
-
-
-@functools.cache
 def own_groups():
     """Groups of distances of different symbols at the end of Fig. 7, (seeds,)."""
     ends = [run.tables[-1] for run in own()[BOTH]]
@@ -367,26 +267,12 @@ def own_groups():
 
 # The chapter's runs, five seeds: one toss of a coin an occurrence says which of two twins a word is.
 words_fixed_toss = of_runs("sl-words-fixed")
-# The same with the softmax over symbols, 750 steps.
-words_over_symbols = of_runs("sl-words-over-symbols")
-
-
-@functools.cache
-def words_fresh_toss():
-    """The same with a toss at every draw (a record)."""
-    return recipes.said("sl-coin")["fresh"]
 
 
 @functools.cache
 def _said():
     """{choice that the paper leaves open: runs, one a seed} (a record)."""
     return recipes.said("sl-words")
-
-
-@functools.cache
-def words_start_1():
-    """The same from a start of standard deviation 1."""
-    return _said()["start 1"]
 
 
 @functools.cache

@@ -11,7 +11,7 @@ from clbook.experiments.modadd import PAPER, VARIANTS, lookup
 from clbook.experiments.modadd.classifier import STARTS
 from clbook.results.labelled import padded
 from clbook_book import records
-from clbook_book.audit.sl import checks, coin, computed, plain, shared, tables, training
+from clbook_book.audit.sl import checks, coin, computed, plain, tables, training
 from clbook_book.course.modadd.lookup_figures import twins
 from clbook_book.records import Computed, Recipe, fields
 
@@ -21,14 +21,11 @@ TEN = range(10)
 KINDS = ("injected", "natural", "random, injected", "random, natural")  # of pairs of words
 TABLES = 25  # times, spread over those recorded, at which all vectors are kept
 CURVES = ("loss", "equivalent", "different")
-SIDES = (*CURVES, "floor", "held")  # of `shared.run`
 SPOKEN = ("loss", "held", "twin_nearest")  # of `words.run`
 
 # The appendix in the paper's own setting (Fig. 5 to 8) and in the book's; base is a record, or a run, of its own.
 OWN = ("no decay", "no decay, small start", "decay, small start", "one symbol, p = .9")
 RANDOM = "random, no decay"  # classifiers from random symbols, without decay as in SL Fig. 5 and 6
-OURS = tuple(name for name in VARIANTS if name != "base")
-SHARED = ("none", "table", "all")  # what the two sides have in common
 DOSES = (
     1 / 32,
     0.1,
@@ -161,7 +158,7 @@ def spoken(results: list) -> dict:
 
 
 AXES = {
-    **dict.fromkeys((*SIDES, "twin_nearest"), "run step"),
+    **dict.fromkeys((*CURVES, "floor", "held", "twin_nearest"), "run step"),
     "steps": "step",
     "table_steps": "table_step",
     "tables": "run table_step symbol dim",
@@ -178,7 +175,6 @@ FIRST = tuple(modadd.Config(seed=seed, classifier="all") for seed in TEN)
 FIXED = tuple(words.Config(seed=seed) for seed in FIVE)
 LONG = modadd.Config(classifier="pretrained", classifier_epochs=1000)
 ALL_SAMPLES = seeded(modadd.DECAYS, modadd.Config(fraction=1.0, epochs=1500), FIVE)
-OVER_SYMBOLS = tuple(words.Config(steps=750, over="symbols", seed=seed) for seed in FIVE)
 SAID = (
     "lr",
     "decay",
@@ -194,11 +190,8 @@ WITH_DECAY = (words.Config(steps=750, decay=1e-4),)
 COMPUTED = (
     computed.twins,
     computed.lemma,
-    computed.law_errors,
-    computed.flow_ratios,
     computed.with_decay,
     checks.unlabelled,
-    checks.absent,
 )
 
 
@@ -262,19 +255,6 @@ def of_distances(says, configs) -> Recipe:
     )
 
 
-def of_shapes(d: int) -> Recipe:
-    """The Recipe of whole runs on modular addition at two moduli, in d dimensions."""
-    small = modadd.Config(lr=0.003, epochs=100, init=0.02, d=d)
-    return Recipe(
-        f"modulus 4 and 8 in {d} dimensions, small symbols, 100 epochs",
-        modadd.run,
-        (small.replace(k=4), small.replace(k=8)),
-        fields(),
-        ("loss",),
-        record=("floor",),
-    )
-
-
 RECIPES = {f"sl-{one.__name__.replace('_', '-')}": Computed(one) for one in COMPUTED}
 RECIPES["sl-first"] = Recipe(
     "the book's setting, ten seeds, and classifiers from three starts",
@@ -284,14 +264,9 @@ RECIPES["sl-first"] = Recipe(
     ("loss",),
     record=("floor",),
 )
-for d in (2, 8, 32):
-    RECIPES[f"sl-shape-{d}"] = of_shapes(d)
 RECIPES["sl-words-fixed"] = of_distances("the chapter's runs on words, five seeds", FIXED)
 RECIPES["sl-words-starts"] = of_distances("words from a large start, two rates", STARTED_LARGE)
 RECIPES["sl-words-small"] = of_distances("a text of 4,000 sentences", SMALL_TEXT)
-RECIPES["sl-words-over-symbols"] = of_distances(
-    "words with the softmax over symbols, 750 steps, five seeds", OVER_SYMBOLS
-)
 RECIPES["sl-words-decay"] = of_distances("words with weight decay, 750 steps", WITH_DECAY)
 RECIPES["sl-paper"] = of_additions(
     "the paper's own setting (SL Sec. 5), ten seeds, and classifiers from three starts",
@@ -329,22 +304,11 @@ RECIPES["sl-paper-wide"] = of_additions(
     reduce=functools.partial(trained, tables=2),
     start=0.001,
 )
-RECIPES["sl-variants"] = of_additions(
-    "SL Fig. 5 to 8 and a control in the book's setting, five seeds each",
-    {name: VARIANTS[name] for name in OURS},
-    modadd.Config(classifier="pretrained"),
-    FIVE,
-)
 RECIPES["sl-shuffled"] = of_additions(
     "symbols dealt to contexts at random in the book's setting, ten seeds",
     {"shuffled": VARIANTS["shuffled"]},
     modadd.Config(classifier="pretrained"),
     TEN,
-)
-RECIPES["sl-wide"] = of_additions(
-    "SL Fig. 4 (d = 128) in the book's setting, three seeds",
-    {"d = 128": {"d": 128}},
-    modadd.Config(classifier="both"),
 )
 RECIPES["sl-dose"] = of_additions(
     "heavy contexts of every symbol, six probabilities, five seeds each, in the book's setting",
@@ -383,17 +347,6 @@ RECIPES["sl-oracle"] = Recipe(
     start=0.03,
     axes={"steps": "step", "accuracy": "run step"},
     dims=("seed",),
-)
-RECIPES["sl-shared"] = of_variants(
-    "a table of its own, the encoder's table, or the encoder for both sides, five seeds each",
-    shared.run,
-    {kind: {"shared": kind} for kind in SHARED},
-    shared.Config(),
-    functools.partial(curves, names=SIDES),
-    SIDES,
-    FIVE,
-    record=("floor", "held"),
-    axes=AXES,
 )
 RECIPES["sl-basis"] = of_variants(
     "optima of random tables with more or fewer contexts, five seeds each",

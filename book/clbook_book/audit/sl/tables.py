@@ -33,23 +33,6 @@ def no_answer(N: int = 16, k: int = 8) -> Finite:
     )
 
 
-def columns(joint: np.ndarray) -> np.ndarray:
-    """The columns of joint (S, P) that are not zero, in an order of their own, whatever they are called."""
-    seen = joint[:, joint.any(0)]
-    return seen[:, np.lexsort(seen)]
-
-
-def equally_frequent(joint: np.ndarray) -> np.ndarray:
-    """joint (S, P) with p(rho | u) as it is and all symbols equally likely."""
-    return joint / joint.sum(1, keepdims=True) / len(joint)
-
-
-def without(joint: np.ndarray, symbol: int) -> np.ndarray:
-    """joint (S, P) of the samples in which `symbol` does not occur; its row is zero."""
-    left = joint * (np.arange(len(joint)) != symbol)[:, None]
-    return left / left.sum()
-
-
 def apart(N: int = 16, k: int = 8) -> tuple[np.ndarray, np.ndarray]:
     """CModAdd's joint (N, 2 N k) where each context keeps one of the symbols that fit it, each symbol equally many; and
     the class (c - b) mod k that fits each context. Equivalent symbols share no context."""
@@ -136,54 +119,6 @@ def one_table(joint: np.ndarray, d: int = 8, *, seed: int = 0) -> np.ndarray:
     return end.x.reshape(start.shape)
 
 
-def exact_rows(joint: np.ndarray, contexts: np.ndarray, steps: int = 200) -> np.ndarray:
-    """Z (S, d) that minimises each symbol's own problem F_u for given contexts (P, d), by damped Newton steps.
-
-    F_u(z) = -z . sum_rho p(rho | u) c_rho + log sum_rho p(rho) exp(z . c_rho), the chapter's eq-ma-row. Newton's method
-    gets there also where some directions of the contexts are very narrow. Raises ValueError where it does not.
-    """
-    given, prior = joint / joint.sum(1, keepdims=True), np.log(joint.sum(0))
-    centred = contexts - contexts.mean(0)  # shifts no symbol's minimiser
-    z = np.zeros((len(joint), contexts.shape[1]))
-    for u, mean in enumerate(given @ centred):
-
-        def value(x, mean=mean):
-            return np.logaddexp.reduce(centred @ x + prior) - x @ mean
-
-        for _ in range(steps):
-            scores = centred @ z[u] + prior
-            weights = np.exp(scores - np.logaddexp.reduce(scores))
-            push = weights @ centred
-            curvature = (centred - push).T @ ((centred - push) * weights[:, None])
-            step, size = np.linalg.lstsq(curvature, mean - push, rcond=1e-15)[0], 1.0
-            while size > 1e-10 and value(z[u] + size * step) > value(z[u]) + 1e-15:
-                size /= 2
-            z[u] += size * step
-            if np.linalg.norm(step) < 1e-9 * (1 + np.linalg.norm(z[u])):
-                break
-        else:
-            raise ValueError(
-                f"steps = {steps} is not allowed: symbol {u} has no minimiser, or needs more"
-            )
-    return z
-
-
-def frozen_encoder(
-    N: int = 16, k: int = 8, d: int = 8, seed: int = 0
-) -> tuple[np.ndarray, np.ndarray]:
-    """CModAdd's joint (N, 2 N k) and the vectors (2 N k, d) that an untrained transformer gives its contexts."""
-    from clbook.transformer import Transformer
-
-    symbols, contexts = data.cmodadd(N, k)
-    numbered, ids = torch.unique(contexts, dim=0, return_inverse=True)
-    joint = np.zeros((N, len(numbered)))
-    np.add.at(joint, (symbols.numpy(), ids.numpy()), 1 / len(symbols))
-    generator = torch.Generator().manual_seed(seed)
-    encoder = Transformer(N + 1, 3, 8, d, [generator], layers=1, heads=1, hidden=16)
-    with torch.no_grad():
-        return joint, encoder(numbered[None])[0].double().numpy()
-
-
 # What is measured.
 
 
@@ -210,13 +145,3 @@ def narrowest(contexts: np.ndarray) -> float:
     """Smallest over largest extent of contexts (P, d), less their mean: 0 where their differences do not span."""
     spread = np.linalg.svd(contexts - contexts.mean(0), compute_uv=False)
     return float(spread[min(len(spread), contexts.shape[1]) - 1] / spread[0])
-
-
-def solutions(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """Directions (2, n) of differences x of two symbols in the plane with first . x = 0 and second . x = 0 (SL Fig. 3).
-
-    n is 0 where only x = 0 solves both, 1 for a line of solutions.
-    """
-    both = np.stack([first, second])
-    sizes, axes = np.linalg.svd(both)[1:]
-    return axes[sizes < 1e-12 * sizes.max()].T

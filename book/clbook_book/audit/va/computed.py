@@ -7,7 +7,7 @@ import numpy as np
 from clbook import sweep
 from clbook.experiments import kernel, sphere
 from clbook.experiments.sphere.push import push_coherence
-from clbook_book.audit.va import closed_forms, flows, losses, series
+from clbook_book.audit.va import closed_forms, losses, series
 
 SEEDS = range(5)
 WIDTHS = (64, 256, 1024, 4096, 16_384)
@@ -28,35 +28,6 @@ def views_at_minimum(seeds=SEEDS):
     found = {}
     for tau in (0.2, 0.5):
         found[tau] = [losses.views_at_minimum(tau, seed) for seed in seeds]
-    return found
-
-
-def consistency(seeds=SEEDS):
-    """(n, seeds, 2) relative difference of eq. 4 and eq. 1: with log(1 + t), and with log(1 + 2t)."""
-    found = []
-    for n in (64, 256, 1024):
-        found.append([losses.consistency_gaps(n, seed) for seed in seeds])
-    return np.array(found)
-
-
-def other_maps(seeds=SEEDS):
-    """{map: seeds} errors of Prop. 4.1 for one step, and how much the kernel moves, of maps that are no networks."""
-    found = {}
-    for name in flows.MODELS:
-        found[name] = [flows.step_errors(name, seed) for seed in seeds]
-    return found
-
-
-def identity_kernel(seeds=SEEDS):
-    """Relative errors of eq. 13 by eq. 11 with identity blocks, and with n times these, a seed each."""
-    return [flows.identity_errors(seed) for seed in seeds]
-
-
-def shuffled(seeds=SEEDS):
-    """{activation: seeds} how much the first velocities change with the data behind the same embedded points."""
-    found = {}
-    for name in ("tanh", "relu", "gelu"):
-        found[name] = [flows.shuffled(name, seed) for seed in seeds]
     return found
 
 

@@ -1,11 +1,15 @@
-"""What VA's claims are measured on: each function trains, loads or computes one thing, once in a process."""
+"""What VA's claims are measured on: each function trains, loads or computes one thing, once in a process.
+
+What a record holds is said in `recipes.py`, and of what was computed in `computed.py`.
+"""
 
 import functools
 
 from clbook.experiments import kernel
 from clbook_book import records
+from clbook_book.audit.judging import of_computed, of_record
 from clbook_book.audit.ls import evidence as ls
-from clbook_book.audit.va import computed, flows, losses, recipes, series
+from clbook_book.audit.va import computed, flows, recipes, series
 
 SEEDS = range(5)
 WIDTHS = computed.WIDTHS
@@ -13,138 +17,46 @@ DELTAS = computed.DELTAS
 
 # What the chapter on the kernel shows as well.
 ratios = series.ratios
-# What LS's claims are judged on as well: images, the losses written out, maps to the circle, points on it, the kernel,
-# runs from a cap.
+# What LS's claims are judged on as well: images, maps to the circle, points on it, the kernel.
 cifar = ls.cifar
-written = ls.written
 maps = ls.maps
 still = ls.still
 explicit = ls.explicit
-cap = ls.cap
+
+# Sections 2 and 3: the losses, in double precision; runs from a uniform start.
+lowest = of_computed("va-lowest")
+views_at_minimum = of_computed("va-views-at-minimum")
+uniform = of_record("va-uniform")
+eq_18 = of_record("va-eq-18")
+free = of_record("va-free")
 
 
 @functools.cache
-def step_errors():
-    """{gradient: (rates, seeds)} relative error of Prop. 4.1 for one step; "joint": full, views as points."""
-    return records.value("va-step-errors")
-
-
-@functools.cache
-def three_flows():
-    """Five seeds of the flow through a network, through one that sees |x| alone, and without a network."""
-    runs = iter(records.runs("va-three-flows"))
-    found = []
-    for _ in SEEDS:
-        found.append({name: next(runs) for name in kernel.FLOWS})
-    return found
-
-
-@functools.cache
-def cluster_speeds():
-    """{number of clusters: (ratios, seeds, clusters)} speeds at the first step; the last cluster shrinks."""
-    return records.value("va-cluster-speeds")
-
-
-# Records: runs too long to repeat.
-
-
-@functools.cache
-def uniform():
-    """VA Fig. 5 and 6 from a uniform start: three networks, two losses, several learning rates."""
-    return records.load("va-uniform")
-
-
-@functools.cache
-def eq_18():
-    """Eq. 18's network from a uniform start at two more rates, 300 iterations."""
-    return records.load("va-eq-18")
-
-
-@functools.cache
-def slow():
-    """Eq. 18's network on the sphere from a uniform start, 20,000 steps below the stability limit."""
-    return records.load("va-slow")
-
-
-@functools.cache
-def free():
-    """Free points, without a network, from both starts on circle and sphere."""
-    return records.load("va-free")
-
-
-@functools.cache
-def life():
-    """20,000 iterations on VA's row of clusters, from the cap and from the uniform start."""
-    return records.load("va-life")
-
-
-@functools.cache
-def speeds():
-    """The row of clusters from a cap, with and without the network."""
-    return records.load("va-speeds")
-
-
-@functools.cache
-def lost():
-    """Three clusters on orthogonal axes, the last one smaller and smaller, trained to the end."""
-    return records.load("va-lost")
-
-
-# The losses, in double precision.
-
-
-@functools.cache
-def lowest():
-    """{tau: seeds} how far 20 descents of 12 points on eq. 1 get below evenly spread points."""
-    return records.value("va-lowest")
-
-
-@functools.cache
-def views_at_minimum():
-    """{tau: seeds} how far two views of a point are apart at the lowest minimum of eq. 1, and the loss there."""
-    return records.value("va-views-at-minimum")
-
-
-@functools.cache
-def merged():
-    """{tau: loss} eq. 1 of a constant map of 12 points, less that of 12 evenly spread ones."""
-    return {tau: losses.constant_above_even(tau) for tau in (0.05, 0.2, 1.0)}
-
-
-@functools.cache
-def consistency():
-    """(n, seeds, 2) relative difference of eq. 4 and eq. 1: with log(1 + t), and with log(1 + 2t)."""
-    return computed.consistency()
-
-
-@functools.cache
-def stuck():
-    """The gradient of eq. 4 at weights zero, and how much the loss changes beside them, a seed each."""
-    return [losses.stuck(seed) for seed in SEEDS]
+def at_rest():
+    """Gradients in the weights from evenly spread points and from random ones, by loss, a seed each."""
+    return [flows.at_rest(seed) for seed in SEEDS]
 
 
 # Section 4.1: one step, and invariance.
 
 
 @functools.cache
-def other_maps():
-    """{map: seeds} errors of Prop. 4.1 for one step, and how much the kernel moves, of maps that are no networks."""
-    return records.value("va-other-maps")
-
-
-@functools.cache
 def identity_kernel():
     """Relative errors of eq. 13 by eq. 11 with identity blocks, and with n times these, a seed each."""
-    return computed.identity_kernel()
-
-
-# Four clusters on a line, whose views are turned copies of the points.
+    return [flows.identity_errors(seed) for seed in SEEDS]
 
 
 @functools.cache
-def shuffled():
-    """{activation: seeds} how much the first velocities change with the data behind the same embedded points."""
-    return computed.shuffled()
+def three_flows():
+    """Five seeds of the flow through a network, through one that sees |x| alone, and without a network."""
+    runs = iter(records.runs("va-three-flows"))
+    return [{name: next(runs) for name in kernel.FLOWS} for _ in SEEDS]
+
+
+@functools.cache
+def unlike_gradients():
+    """In VA's own setting: how points move, how far views are from them, how gradients differ, a seed each."""
+    return [flows.unlike_gradients(seed) for seed in SEEDS]
 
 
 @functools.cache
@@ -154,30 +66,14 @@ def constant_start():
 
 
 # Section 4.2: the kernel of one hidden layer, and clusters.
-
-
-@functools.cache
-def clean_and_places():
-    """How far VA's views are from their points, in the clean coordinates and where they start, a seed each."""
-    return [flows.setting_errors(seed) for seed in SEEDS]
-
-
-@functools.cache
-def wide():
-    """{rows of B: (WIDTHS, draws)} relative error of the kernel at infinite width, for three kinds of rows."""
-    return records.value("va-wide")
-
-
-@functools.cache
-def printed():
-    """Theorem 4.5 as printed, in the paper's own setting, at the start."""
-    return records.value("va-printed")
-
-
-@functools.cache
-def trained():
-    """Theorem 4.5 as printed after 50 steps of training."""
-    return records.value("va-trained")
+wide = of_computed("va-wide")
+printed = of_computed("va-printed")
+trained = of_computed("va-trained")
+corollary = of_computed("va-corollary")
+cluster_speeds = of_computed("va-cluster-speeds")
+lost = of_record("va-lost")
+lost_wide = of_record("va-lost-wide")
+life = of_record("va-life")
 
 
 @functools.cache
@@ -190,15 +86,6 @@ def tight():
     for name in recipes.STARTS:
         found[name] = [next(rows) for _ in DELTAS]
     return found
-
-
-@functools.cache
-def corollary():
-    """(WIDTHS to 4,096, seeds, 2) relative error of Theorem 4.5 for ReLU: with beta of the network, and with 1/2."""
-    return records.value("va-corollary")
-
-
-# Section 4.2.1: LS eq. 12 on circle and sphere.
 
 
 @functools.cache

@@ -1,92 +1,16 @@
-"""Proposition 4.1 for models that are no networks, and what the runs of this room assume."""
+"""The flow of embedded points at single moments, exactly (VA eq. 11 and 13)."""
 
 from __future__ import annotations
 
-import math
-
-import numpy as np
 import torch
 import torch.nn.functional as F
-from torch import nn
 
-from clbook import data, kernels
 from clbook.experiments.kernel import partial_gradient
-from clbook.losses import generalized, simplified
-from clbook.models import CNN, Averaging
-from clbook.training.loop import one_thread
+from clbook.losses import generalized, nt_xent_mean
+from clbook.models import MLP, Averaging
 from clbook.training.streams import stream
-from clbook_book.audit.va.experiment import Config, Variational, dataset
 
 TAU = 0.1
-RATES = (0.1, 0.01, 0.001)  # learning rates, from the largest on
-MODELS = ("random features", "squared weights", "table", "convolutional")
-
-
-class Features(nn.Module):
-    """f(w, x) = phi(x) w, phi random cosines that are never trained; squared: phi(x) (w * w)."""
-
-    def __init__(self, D: int, d: int, count: int, squared: bool, generator: torch.Generator):
-        super().__init__()
-        self.register_buffer("directions", torch.randn(D, count, generator=generator))
-        self.register_buffer("phases", 2 * math.pi * torch.rand(count, generator=generator))
-        self.w = nn.Parameter(torch.randn(count, d, generator=generator) / count**0.5)
-        self.squared = squared
-
-    def forward(self, x):
-        features = torch.cos(x @ self.directions + self.phases)
-        return features @ (self.w.square() if self.squared else self.w)
-
-
-class Table(nn.Module):
-    """f(w, x_i) = w_i: the weights are the embedded points, and x_i is the i-th unit vector."""
-
-    def __init__(self, n: int, d: int, generator: torch.Generator):
-        super().__init__()
-        self.w = nn.Parameter(0.1 * torch.randn(n, d, generator=generator))
-
-    def forward(self, x):
-        return x @ self.w
-
-
-def model_of(name: str, seed: int, n: int = 20) -> tuple[nn.Module, torch.Tensor]:
-    """(model, n inputs) of one of MODELS, with d = 2."""
-    draws = stream(seed, 1)
-    if name == "convolutional":
-        x, _ = data.images("digits", n, 2, draws)
-        return CNN((1, 8, 8), d=2, activation="tanh", generator=draws).double(), x.double().view(
-            -1, 1, 8, 8
-        )
-    if name == "table":
-        return Table(n, 2, draws).double(), torch.eye(n, dtype=torch.float64)
-    x = torch.randn(n, 3, generator=draws).double()
-    return Features(3, 2, 200, name == "squared weights", draws).double(), x
-
-
-@one_thread()
-def step_errors(name: str, seed: int) -> tuple[list[float], float]:
-    """(relative error of eq. 11 for one step of gradient descent at each of RATES, relative change of the kernel).
-
-    The loss is LS eq. 12 with views that are held still; the change of the kernel is that of the largest step.
-    """
-    model, x = model_of(name, seed)
-    parameters, z = list(model.parameters()), model(x)
-    views = (z + 0.05 * torch.randn(z.shape, generator=stream(seed, 2))).detach()[None]
-    gradients = torch.autograd.grad(simplified(z, views, TAU), parameters)
-    z, K = z.detach(), kernels.autograd(model, x)
-    predicted = -torch.einsum("ijkl,jl->ik", K, partial_gradient(z, views, TAU)) / len(x)
-    errors, change = [], math.nan
-    for rate in RATES:
-        with torch.no_grad():
-            for w, g in zip(parameters, gradients, strict=True):
-                w -= rate * TAU * g
-            velocity = (model(x) - z) / (rate * TAU)
-        if math.isnan(change):
-            change = float((kernels.autograd(model, x) - K).norm() / K.norm())
-        with torch.no_grad():
-            for w, g in zip(parameters, gradients, strict=True):
-                w += rate * TAU * g
-        errors.append(float((velocity - predicted).norm() / velocity.norm()))
-    return errors, change
 
 
 def identity_errors(seed: int, n: int = 20) -> tuple[float, float]:
@@ -100,31 +24,68 @@ def identity_errors(seed: int, n: int = 20) -> tuple[float, float]:
     return tuple(float((found - own).norm() / own.norm()) for found in (mixed, n * mixed))
 
 
-def shuffled(activation: str, seed: int, n: int = 20, width: int = 64) -> float:
-    """Relative change of eq. 11's velocities when the data behind n embedded points are shuffled."""
+def at_rest(seed: int, n: int = 24, tau: float = 0.2) -> dict[str, tuple[float, float]]:
+    """{loss: largest gradient in the weights, from evenly spread points of the circle and from random ones}.
+
+    The map is R + g - g0 on the sphere, g a network with one hidden layer. It sends n random points, and a view of each
+    beside it, to places R that have nothing to do with them. "eq. 4, free": the map is not held on the sphere.
+    """
     draws = stream(seed, 4)
-    x = torch.randn(n, 3, generator=draws).double()
-    z = F.normalize(torch.randn(n, 2, generator=draws).double()).requires_grad_()
-    order = torch.randperm(n, generator=draws)
-    model = Averaging(3, 2, width, activation, width**-0.5, draws).double()
-    (pushes,) = torch.autograd.grad(n * generalized(z, z, lambda t: -t / 0.2), z)
-    before = torch.einsum("ijkl,jl->ik", kernels.autograd(model, x), pushes)
-    after = torch.einsum("ijkl,jl->ik", kernels.autograd(model, x[order]), pushes)
-    return float((after - before).norm() / before.norm())
+    x, noise = torch.randn(2, n, 3, generator=draws, dtype=torch.float64)
+    net = MLP((3, 50, 2), "tanh", draws).double()
+    angles = 2 * torch.pi * torch.arange(n, dtype=torch.float64) / n
+    even = torch.stack([angles.cos(), angles.sin()], 1)[torch.randperm(n, generator=draws)]
+    other = F.normalize(torch.randn(n, 2, generator=draws, dtype=torch.float64))
+
+    def slope(loss, places, bound=F.normalize):
+        views = []
+        for inputs in (x, x + noise):
+            output = net(inputs)
+            views.append(bound(places + output - output.detach()))
+        gradients = torch.autograd.grad(loss(*views), list(net.parameters()))
+        return max(float(gradient.abs().max()) for gradient in gradients)
+
+    def eq_1(a, b):
+        return nt_xent_mean(a, b, tau)
+
+    def eq_4(a, b):
+        return generalized(a, b, lambda t: -t / tau)
+
+    return {
+        "eq. 1": (slope(eq_1, even), slope(eq_1, other)),
+        "eq. 4": (slope(eq_4, even), slope(eq_4, other)),
+        "eq. 4, free": (slope(eq_4, even, lambda z: z), slope(eq_4, other, lambda z: z)),
+    }
 
 
-def setting_errors(seed: int) -> tuple[float, float]:
-    """How far views are from their points in the clean coordinates, and in the embedding at the start (worst case)."""
-    clean, places = [], []
-    for change in ({"d": 2}, {"d": 3}, {"centres": "axes", "classes": 3, "d": 3}):
-        config = Config(n=60, seed=seed, **change)
-        flow = Variational([config], record=("loss",)).to("cpu")
-        s = flow.start()
-        noise = flow.recorded_draws["noise"].next()
-        points = flow.embed_points(s)
-        views = flow.embed_views(s, noise)
-        x, _ = dataset(config)
-        moved = (x + s.noise * noise - x)[..., : config.clean]
-        clean.append(float(moved.abs().max()))
-        places.append(float((views - points[:, None]).detach().abs().max()))
-    return max(clean), float(np.max(places))
+def unlike_gradients(
+    seed: int, n: int = 40, steps: int = 200, tau: float = 0.2
+) -> tuple[float, float, float]:
+    """How far points move, how far views are from them at most, and how much gradients in the weights differ at least.
+
+    VA Section 4.2: eq. 18's network, noise in the third coordinate alone, to which no unit listens at the start, and
+    eq. 15 with clean points in the sum, by gradient descent on eq. 4 at lr = 1.
+    """
+    draws = stream(seed, 5)
+    x = torch.randn(n, 3, generator=draws, dtype=torch.float64)
+    noise = torch.zeros_like(x)
+    noise[:, 2] = x[:, 2].sign()  # a view is one unit away in the third coordinate
+    x[:, 2] = 0
+    net = Averaging(3, 2, 64, "tanh", 64**-0.5, draws).double()
+    inner = net.inner.weight
+    with torch.no_grad():
+        inner[:, 2] = 0
+        start = net(x)
+    apart, unlike = 0.0, torch.inf
+    for _ in range(steps):
+        z = net(x)
+        (gradient,) = torch.autograd.grad(generalized(z, z, lambda t: -t / tau), inner)
+        with torch.no_grad():
+            # Gradients in the third column: 0 at a point, the units' slopes at its view.
+            slopes = (1 - torch.tanh(x @ inner.T).square()) / 8
+            unlike = min(unlike, float(slopes.norm(dim=1).min()))
+            inner -= gradient
+            apart = max(apart, float((net(x + noise) - net(x)).abs().max()))
+    with torch.no_grad():
+        moved = float((net(x) - start).norm(dim=1).max())
+    return moved, apart, unlike

@@ -5,11 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import torch
-from torch.func import functional_call
 
-from clbook.experiments.landscape.curves import PSI
-from clbook.losses import generalized, nt_xent_mean
-from clbook.models import Averaging
+from clbook.losses import nt_xent_mean
 from clbook_book.audit.ls.exact import numbers
 
 TAU = 0.2
@@ -56,12 +53,6 @@ def even(n: int) -> torch.Tensor:
     return torch.arange(n, dtype=torch.float64)[None] * 2 * torch.pi / n
 
 
-def constant_above_even(tau: float, n: int = 12) -> float:
-    """Eq. 1 of a constant map of n points, less that of n evenly spread points."""
-    constant, spread = circle(0 * even(n)), circle(even(n))
-    return float(nt_xent_mean(constant, constant, tau) - nt_xent_mean(spread, spread, tau))
-
-
 def views_at_minimum(tau: float, seed: int, n: int = 8, starts: int = 20) -> tuple[float, float]:
     """(farthest two views of a point, loss) at the lowest minimum of eq. 1 over free places of n points' two views.
 
@@ -75,42 +66,3 @@ def views_at_minimum(tau: float, seed: int, n: int = 8, starts: int = 20) -> tup
     angles, losses = descended(loss, 3 * numbers(seed, starts, 2 * n))
     a, b = circle(angles[losses.argmin()]).unflatten(0, (2, n))
     return float((a - b).norm(dim=1).max()), float(losses.min())
-
-
-def consistency_gaps(n: int, seed: int) -> tuple[float, float]:
-    """Relative difference of eq. 4 and eq. 1 for n random points of the circle: Psi(t) = log(1 + t), log(1 + 2t)."""
-    z = circle(torch.pi * numbers(seed, n))
-    truth = nt_xent_mean(z, z, TAU)
-    found = (generalized(z, z, lambda t: -t / TAU, PSI[psi]) for psi in ("log(1+t)", "log(1+2t)"))
-    return tuple(float(abs(value / truth - 1)) for value in found)
-
-
-def eq_7_errors(seed: int, height: float, n: int = 7) -> tuple[float, float]:
-    """Relative errors of eq. 7 at an invariant map for eta(t) = height e^(-t), as printed and divided by eta(0)."""
-    z = numbers(seed, n, 2).requires_grad_()
-    # The height cancels in eq. 4: each similarity is divided by another one.
-    truth = n * torch.autograd.grad(generalized(z, z, lambda t: -t), z)[0]
-    apart = (z[:, None] - z).detach()
-    eta = torch.exp(-apart.square().sum(2) / 2)
-    slope = 1 / (1 + eta.mean(1))
-    printed = -((slope[:, None] + slope) * height * eta)[..., None] * apart
-    return tuple(
-        float((found.mean(1) - truth).norm() / truth.norm())
-        for found in (printed, printed / height)
-    )
-
-
-def stuck(seed: int) -> tuple[float, float]:
-    """(largest gradient of eq. 4 in B at B = 0, loss a little beside B = 0 less the loss there), for VA eq. 18."""
-    net, x = Averaging(3, 2, 16, "tanh", 0.25).double(), numbers(seed, 20, 3)
-    beside = numbers(seed + 1, *net.inner.weight.shape)
-
-    def loss(B):
-        z = functional_call(net, {"inner.weight": B}, (x,))
-        return generalized(z, z, lambda t: -t / TAU)
-
-    zero = torch.zeros_like(beside, requires_grad=True)
-    (gradient,) = torch.autograd.grad(loss(zero), zero)
-    return float(gradient.abs().max()), float(
-        (loss(1e-2 * beside / beside.norm()) - loss(zero)).detach()
-    )

@@ -9,7 +9,7 @@ from clbook import theory
 from clbook.experiments.modadd import lookup
 from clbook.experiments.modadd.equivalence import SAME
 from clbook.style import INK, MUTED, Picture, axes, colour, legend, plane
-from clbook_book.course.drawing import arrows, square
+from clbook_book.course.drawing import square
 
 SAME_TONE, DIFFERENT_TONE = colour(7), colour(1)  # purple and orange, as in the paper
 
@@ -167,18 +167,6 @@ def counted(result) -> tuple[float, str, str]:
     count = int((lengths > 0).sum())
     words = f"distances: {count}" if count else "all symbols in one point"
     return count / 8, str(count), words
-
-
-def _arrow(ax, place, step, tone, name):
-    """A thick arrow from `place` along `step`."""
-    arrows(ax, place, step, width=0.009, color=tone, zorder=3, gid=name)
-
-
-def _mark(ax, place, marker, tone, name):
-    """A hollow mark, named in the legend."""
-    ax.plot(
-        *place, ls="", marker=marker, ms=9, color=tone, mfc="none", mew=1.8, label=name, gid=name
-    )
 
 
 def bowl(result, symbol, z) -> np.ndarray:
