@@ -27,7 +27,7 @@ from clbook.experiments.images import emergence
 from clbook.experiments.modadd import lookup
 from clbook.training.settings import Settings
 from clbook_book.audit.cs import encoders
-from clbook_book.audit.ls import batches, drift, repair
+from clbook_book.audit.ls import batches
 from clbook_book.audit.ls import variants as maps
 from clbook_book.audit.sa import variants, weights
 from clbook_book.audit.sl import coin, training
@@ -143,13 +143,9 @@ CASES = {
         maps.Config(n=20, steps=12, hidden=(), features="radial", loss="eq. 3"),
         (SEED, {"eps": 0.5, "tau": 0.01}),
     ),
-    "separability, embeddings alone": Case(
-        repair.run, S(n=20, steps=12, hidden=(9,)), (SEED, {"eps": 1.0})
-    ),
     "sphere, batches": Case(
         batches.run, W(n=210, steps=3, width=7), (SEED, {"tau": 1.0, "lr": 0.5})
     ),
-    "sphere, drift": Case(drift.run, W(n=20, steps=6, width=9), (SEED, TAU)),
     "sphere, VA": Case(
         va.run,
         va.Config(n=24, steps=8, width=9, d=2, net="averaging", loss="eq. 1"),

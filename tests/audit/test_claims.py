@@ -266,15 +266,15 @@ def test_the_tests_that_the_list_of_errors_names_exist():
 
 
 def test_the_command_line_judges_an_item(capsys, monkeypatch):
-    command = ["papers", "ls", "--item", "LS Section 2, any scale"]
+    command = ["papers", "ls", "--item", "LS eq. 14"]
     monkeypatch.setattr(sys, "argv", command)
     assert command_line.main() == 0
     said = capsys.readouterr().out
-    assert re.match(r"identity +ls-any-scale\n", said) and "bar: no change" in said
+    assert re.match(r"misprinted +ls-eq-14\n", said) and "bar: equal to" in said
 
 
 def test_what_judges_with_shaken_starts_may_fail_and_may_know_more_claims(monkeypatch):
-    rows = [{"id": id, "verdict": "fails"} for id in ("ls-any-scale", "ls-new")]
+    rows = [{"id": id, "verdict": "fails"} for id in ("ls-eq-14", "ls-new")]
     outputs = iter([json.dumps(rows).encode(), b""])
 
     def ran(*command, **how):
@@ -282,7 +282,7 @@ def test_what_judges_with_shaken_starts_may_fail_and_may_know_more_claims(monkey
 
     monkeypatch.setattr(command_line.subprocess, "run", ran)
     assert command_line.changed(["ls"], "1e-6", "1") == [
-        "ls-any-scale: identity -> fails",
+        "ls-eq-14: misprinted -> fails",
         "ls-new: not in the list -> fails",
     ]
     with pytest.raises(

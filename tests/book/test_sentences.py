@@ -348,28 +348,6 @@ def test_ls_threshold():
     assert off[near.taus < 0.06].max() < 0.1 < 0.15 < off[near.taus > 0.11].min()
 
 
-def test_ls_places():
-    it = runs("papers/ls", "places")
-    for (tau, K), result in it.items():
-        assert result.split.max() < 1e-6 and result.whole.min() > -1e-6
-        assert result.negative(result.eigenvalues) == (
-            0 if K == 16 and tau >= 0.5 else K * (result.config.copies - 1)
-        )
-    size = -it.table(lambda r: r.split.min())
-    np.testing.assert_allclose(it.cells, it.table(lambda r: r.negative(r.eigenvalues)), 0)
-    assert (np.diff(size / size[:, :1], axis=1) < 1e-9).all()
-
-
-def test_ls_choices():
-    it = runs("papers/ls", "choices")
-    for (_, eta), result in it.items():
-        assert result.negative(result.eigenvalues) == (0 if eta == "flat" else 16)
-        assert (result.split.min() > 0) == (eta == "flat")
-    split = np.array([result.split / result.split[0] for result in it.values()])
-    split = split.reshape(*it.shape, -1)
-    np.testing.assert_allclose(split, np.broadcast_to(split[:1], split.shape), rtol=1e-3)
-
-
 def test_content_style_content():
     it = runs("content_style", "content")
     style = it.table(lambda r: content_style.gains(r.map[-1])[r.config.d_c :].mean())

@@ -410,11 +410,6 @@ def test_figures_say_what_the_records_have():
     shown = figures.planes(record, record)
     assert "CIFAR-10, pixels: right for 0.25, in the plane for 0.20" in shown.alt
     assert [ax.get_xlabel()[-4:] for ax in shown.fig.axes] == ["0.25", "0.60"] * 2
-    shown = figures.curves(record, record)
-    assert "MNIST: untrained 0.280, trained 0.610, pixels 0.250" in shown.alt
-    (first,) = (line for line in shown.fig.axes[1].lines if line.get_gid() == "seed 0")
-    assert first.get_xdata().tolist() == [0, 1, 2, 3, 4]
-    assert first.get_ydata()[[0, -1]].tolist() == [0.28, 0.6]
     assert (
         f"before the projector {0.9**31:.1g}, after it {0.8**31:.1g}" in figures.spectra(record).alt
     )

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import torch
 
-from clbook import kernels, losses, metrics
+from clbook import losses, metrics
 from clbook.experiments import images
-from clbook.experiments.images import blocks, norms, twins
+from clbook.experiments.images import norms, twins
 from clbook_book import records
 from clbook_book.course.photographs import figures, recipes
 
@@ -104,23 +104,6 @@ def test_outputs_are_read_out_as_the_loss_sees_them(outputs):
     assert np.allclose(
         torch.from_numpy(result.z), norms.prepared(torch.from_numpy(result.z), outputs), atol=1e-4
     )
-
-
-def test_blocks_are_those_of_the_encoders_kernel_before_and_after_training(monkeypatch):
-    config = blocks.Config(**SMALL, sample=10)
-    result = blocks.run(config)
-    trainer = images.experiment.Trainer(config, torch.device("cpu"))
-    kernel = kernels.autograd(trainer.network.eval().encoder, trainer.images.x_test[::2])
-    labels = trainer.images.y_test[::2]
-    assert result.aligned[0] == pytest.approx(kernels.alignment(kernel, labels), abs=1e-5)
-    assert result.fisher[0] == pytest.approx(kernels.fisher(kernel, labels), rel=1e-4)
-    assert result.aligned[1] != result.aligned[0]
-    knn = images.run(images.Config(**SMALL)).knn[-1]
-    assert result.knn == pytest.approx(knn, abs=0.06)  # one of 20 images
-    with pytest.raises(ValueError, match="sample = 30 .* must be at most test = 20"):
-        blocks.Config(**SMALL, sample=30)
-    monkeypatch.setattr(images.experiment, "PROGRESS_EVERY", 0.0)
-    assert np.isnan(blocks.run(config, progress=lambda fraction, partial: False).aligned).all()
 
 
 def test_records_of_runs_that_ended_early_have_the_first_losses():

@@ -186,8 +186,8 @@ class Measures(dict):
 
     measures = Measures()
 
-    @measures("ls-any-scale")
-    def any_scale(scales):
+    @measures("ls-eq-14")
+    def pairwise(pairwise):
         return Finding(...)
     """
 

@@ -40,6 +40,10 @@ CASES = {
         "holds": {"three_flows": flows("network", 0.1)},
         "fails": {"three_flows": flows("network", 1e-15)},
     },
+    "ls-fig-5-donut": {
+        "seen here": stories(0.1, 0.8, 0.9),
+        "not seen here": stories(0.1, 0.2, 0.4),
+    },
     "ls-blocks-first": {
         "seen here": stories(0.1, 0.8, 0.9) | until(0.1, 0.8),
         "not seen here": stories(0.1, 0.1, 0.9) | until(0.1, 0.1),

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import numpy as np
 import torch
 
 from clbook import kernels
-from clbook.experiments.separability.experiment import Config, Result, Separability
+from clbook.experiments.separability.experiment import Config, Separability
 from clbook.losses import simplified
-from clbook.metrics import intervals
 
 
 def constant_gradient(n: int, tau: float) -> float:
@@ -36,9 +34,3 @@ def block_error(config: Config) -> tuple[float, float]:
     error = (kernel - blocks).abs().max()
     _, sigma2 = kernels.gradient_structure(kernel, labels)
     return float(sigma2), float(error)
-
-
-def whole_classes(result: Result, sizes: list[int]) -> np.ndarray:
-    """(T,) whether every class is one interval of the line at each recorded time; d = 1, classes side by side."""
-    z = torch.from_numpy(result.z[..., 0])
-    return intervals(z, sizes).numpy()

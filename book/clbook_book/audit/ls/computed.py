@@ -12,22 +12,6 @@ from clbook_book.audit.va import closed_forms
 
 SEEDS = range(5)
 SPREADS = (0.2, 0.1, 0.05, 0.025)  # of a cluster, for `blocks` and `thetas`
-# Places on the circle, and tau as a share of the largest that Lemma B.4 allows, for `bounds`.
-PLACES = tuple(itertools.product((2, 3, 4, 5), (0.999, 0.5)))
-# The data whose kernels `eigenvalues` looks at.
-DATA = {
-    "clusters, spread .1": Config(),
-    "clusters, spread .5": Config(spread=0.5),
-    "donut": Config(data="donut", augmentation="rotation"),
-}
-
-
-def velocity(seeds=SEEDS):
-    """{map: relative errors of eq. 7, five draws} for maps that are no networks."""
-    found = {}
-    for name in exact.MAPS:
-        found[name] = [exact.velocity_error(name, seed) for seed in seeds]
-    return found
 
 
 def overlapping():
@@ -88,35 +72,6 @@ def growing():
     return {eta: exact.growing_scale(eta) for eta in landscape.ETA}
 
 
-def bounds():
-    """The second variation along random directions, and Lemma B.4's bounds of it; for each of `PLACES`."""
-    return [exact.lower_bounds(count, share) for count, share in PLACES]
-
-
-def kept(seeds=SEEDS):
-    """{what the network sees: distances of a view from its point after 20 steps, five seeds}."""
-    return {
-        "radius": [exact.invariance_after(False, seed) for seed in seeds],
-        "point": [exact.invariance_after(True, seed) for seed in seeds],
-    }
-
-
-def promises():
-    """Of 72 runs: eps, tau, gradient, the steps of separation and of the repaired theorem's promise, or infinity."""
-    plain = Config(noise=0.03, steps=600, linger=3.0, record_every=1)
-    starts = itertools.product(("partial", "full"), range(4), (0.1, 0.3, 1.0), (0.1, 1.0, 10.0))
-    configs = []
-    for gradient, seed, eps, tau in starts:
-        configs.append(plain.replace(gradient=gradient, seed=seed, eps=eps, tau=tau))
-    runs = sweep(repair.run, configs)
-    found = {"eps": np.array([config.eps for config in configs])}
-    found["tau"] = np.array([config.tau for config in configs])
-    found["gradient"] = [config.gradient for config in configs]
-    found["separable_at"] = np.array([or_never(run.separable_at) for run in runs])
-    found["promised"] = np.array([or_never(repair.certified_at(run)) for run in runs])
-    return found
-
-
 def or_never(step: int | None) -> float:
     """A step, infinity for None."""
     return np.inf if step is None else float(step)
@@ -145,21 +100,4 @@ def linear_powers():
     for eps, seed in itertools.product((0.3, 0.1), SEEDS):
         narrow, wide = (exact.linear_error(extent, 0, 1.0, seed) for extent in (eps, 2 * eps))
         found.append(np.log2(wide / narrow))
-    return found
-
-
-def eigenvalues():
-    """The lowest eigenvalue of Step 3, what the proof says it is, the largest other one; `DATA` and seeds."""
-    found = []
-    for config, seed in itertools.product(DATA.values(), SEEDS):
-        kernel, labels = repair.double(config.replace(seed=seed))
-        found.append(repair.growing(kernel.numpy(), labels.numpy()))
-    return found
-
-
-def components(seeds=SEEDS):
-    """{points: (seeds, starts, 2)} |alpha(0)| / eps and |z_perp(0)| / eps of Step 4 at uniform starts."""
-    found = {}
-    for n in (50, 200, 800, 3200):
-        found[n] = np.stack([repair.first_component(n, seed) for seed in seeds])
     return found

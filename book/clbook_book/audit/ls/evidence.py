@@ -6,11 +6,11 @@ import numpy as np
 import torch
 
 from clbook import sweep
-from clbook.experiments import landscape, separability, sphere
+from clbook.experiments import landscape, separability
 from clbook.experiments.separability import Config
 from clbook.metrics import separable
 from clbook_book import records
-from clbook_book.audit.judging import of_computed, of_groups, of_record, of_runs
+from clbook_book.audit.judging import of_computed, of_groups, of_record
 from clbook_book.audit.ls import checks, computed, exact, noisy, repair
 from clbook_book.audit.ls.recipes import each
 from clbook_book.audit.ls.variation import second_variation, within_lemma
@@ -18,7 +18,7 @@ from clbook_book.course.separability import series
 from clbook_book.course.separability.recipes import checked
 from clbook_book.course.sphere import recipes as sphere_recipes
 
-SEEDS, SPREADS, PLACES, DATA = computed.SEEDS, computed.SPREADS, computed.PLACES, computed.DATA
+SEEDS, SPREADS = computed.SEEDS, computed.SPREADS
 
 
 def of_seeds(run, config, record=()) -> list:
@@ -46,32 +46,14 @@ emergence = of_record("images-emergence")
 
 
 @functools.cache
-def written():
-    """Our functions beside the definitions written out, five draws."""
-    return [exact.written_out(seed) for seed in SEEDS]
-
-
-@functools.cache
-def scales():
-    """How much eq. 1 changes when an embedding is multiplied by a number, five draws."""
-    return [exact.rescaled(seed) for seed in SEEDS]
-
-
-@functools.cache
 def on_sphere():
     """What eq. 3 and eq. 1 have in common on the sphere, five draws."""
     return [exact.on_the_sphere(seed) for seed in SEEDS]
 
 
 @functools.cache
-def pushed():
-    """How far points and their views are apart once embedded, as sets, for three maps; five draws."""
-    return [exact.pushed(seed) for seed in SEEDS]
-
-
-@functools.cache
 def maps():
-    """Four invariant maps of three clusters to the circle, two of them shuffled."""
+    """Four invariant maps of three clusters to the circle, two of them shuffled; VA's claims alone ask for them."""
     return landscape.forget(landscape.MapsConfig())
 
 
@@ -152,10 +134,6 @@ def within():
 # When clusters separate (Section 4, Appendix C).
 
 
-# {map: relative errors of eq. 7, five draws} for maps that are no networks.
-velocity = of_computed("ls-velocity")
-# Two clusters followed on after they separate, a network and random features.
-followed = of_record("ls-lost-again")
 # The phase diagram with the partial gradient, and of its seven slowest runs, to their end.
 to_the_end = of_record("ls-to-the-end")
 
@@ -186,8 +164,12 @@ overlapping = of_computed("ls-overlapping")
 overlapping_moved = of_computed("ls-overlapping-moved")
 # Clusters from tight to wide, so that their gradients overlap, with random features.
 overlap_runs = of_record("ls-overlap")
-# When 72 runs with each step kept separate, and when the repaired theorem promises it.
-promises = of_computed("ls-promises")
+
+
+@functools.cache
+def donut_overlaps():
+    """(seeds,) kappa / Theta of the donuts that rotations separate, at the start."""
+    return np.array([repair.overlap_at_start(run.config) for run in donuts()["rotation"]])
 
 
 @functools.cache
@@ -213,12 +195,6 @@ blocks = of_computed("ls-blocks")
 thetas = of_computed("ls-thetas")
 
 
-@functools.cache
-def steep():
-    """How steep the gradients of w sign(x) and of tanh(w x) are in x, over ever smaller distances."""
-    return [exact.steepness(distance) for distance in (0.1, 1e-3, 1e-6)]
-
-
 # The three settings of Figure 3.
 fig3 = of_record("ls-fig-3")
 
@@ -231,19 +207,12 @@ def shapes():
 
 @functools.cache
 def affine():
-    """{data: whether an affine function separates the classes of the points themselves, by draw}."""
-    digits = Config(data="digits", augmentation="image", classes=3, n=99)
-    draws = map(separability.dataset, each(digits, seed=SEEDS))
-    found = {"mnist": records.load("ls-pixels").parted.values.astype(bool)}
-    found["digits"] = [separable(x, labels) for x, labels in draws]
-    found["donut"] = [separable(run.x, run.labels) for run in shapes()["donut"]]
-    return found
+    """Whether an affine function separates the classes of the donut's points themselves, by draw."""
+    return np.array([separable(run.x, run.labels) for run in shapes()["donut"]])
 
 
 # Three digits of MNIST, embedded on a line.
 fig4_mnist = of_record("ls-mnist")
-# The kernel of an encoder of images, before and after training.
-photo_blocks = of_record("photographs-blocks")
 # The kernel on two clusters and on a donut while networks train.
 stories = of_record("ls-fig-5-training")
 # Donuts from four widths of the start, with the alignment of the kernel.
@@ -312,16 +281,15 @@ growing = of_computed("ls-growing")
 
 
 @functools.cache
-def multipliers():
-    """What eq. 18 says at even points: how far its integrals differ, as printed and corrected."""
-    sets = ((5, 2), (8, 2), (4, 3), (6, 3))  # places, dimension
-    return [exact.multiplier(landscape.even(count, dim)) for count, dim in sets]
+def one_step():
+    """{whether gradients agree: (seeds, 2)} distance of view and point after a step of .1 and of .01, over the step."""
+    found = {}
+    for agree in (True, False):
+        rows = [[exact.apart_after(h, agree, seed) for h in (0.1, 0.01)] for seed in SEEDS]
+        found[agree] = np.array(rows)
+    return found
 
 
-# The second variation along random directions, and Lemma B.4's bounds of it; for each of `PLACES`.
-bounds = of_computed("ls-bounds")
-# {what the network sees: distances of a view from its point after 20 steps, five seeds}.
-kept = of_computed("ls-kept")
 # {activation: {(scale of the entries of A, prefactor): relative error}} of the kernel of Prop. B.5.
 explicit = of_computed("ls-explicit")
 
@@ -333,8 +301,6 @@ explicit = of_computed("ls-explicit")
 linear_errors = of_computed("ls-linear-errors")
 # p in: error of Step 1's linear law ~ eps^p without noise, from eps to 2 eps.
 linear_powers = of_computed("ls-linear-powers")
-# The lowest eigenvalue of Step 3, what the proof says it is, the largest other one; `DATA` and seeds.
-eigenvalues = of_computed("ls-eigenvalues")
 
 
 @functools.cache
@@ -347,10 +313,6 @@ def flows():
             start = draw.uniform(-0.5, 0.5, 20)
             found.append(repair.still_kernel(a, b, c, start, t=1.0, tau=0.5))
     return found
-
-
-# {points: (seeds, starts, 2)} |alpha(0)| / eps and |z_perp(0)| / eps of Step 4 at uniform starts.
-components = of_computed("ls-components")
 
 
 @functools.cache
@@ -392,28 +354,7 @@ uniform_batches = of_record("ls-uniform-batches")
 vanilla = of_groups("ls-vanilla", "d", "start")
 
 
-# {(d, hidden layers): five seeds} of a network from points close together.
-cap = of_groups("ls-cap", "d", "depth")
-
-
-@functools.cache
-def cap_wide_gap():
-    """Five seeds of a network from points close together, on clusters as far apart as VA's."""
-    apart = sphere.Config(first=-3.0, gap=2.0, record_every=100)
-    return of_seeds(sphere.run, apart, ("clustered_at", "separable_at"))
-
-
 # Figure 6 with a network, at the paper's size.
 fig6 = of_record("ls-fig-6")
 # Figure 6 without a network, at the paper's size.
 fig6_free = of_record("ls-fig-6-free")
-
-
-# Runs on the circle with every step's kernel compared with that of the start, five seeds.
-on_circle = of_runs("ls-on-circle")
-
-
-@functools.cache
-def drifts():
-    """How far the kernel on the circle has moved when hyperplanes separate the clusters, five seeds."""
-    return [run.drift[run.steps == run.separable_at][0] for run in on_circle()]

@@ -10,10 +10,10 @@ import torch
 
 from clbook.experiments import separability, sphere
 from clbook.experiments.separability import condition
-from clbook.metrics import linear_probe, separable
+from clbook.metrics import linear_probe
 from clbook.results.labelled import padded
-from clbook_book.audit.ls import batches, checks, computed, drift, repair, variants
-from clbook_book.course.separability.recipes import conditions, extents, grid, over_time
+from clbook_book.audit.ls import batches, computed, repair, variants
+from clbook_book.course.separability.recipes import conditions, grid, over_time
 from clbook_book.records import Computed, Recipe, fields
 
 SETS = {
@@ -22,7 +22,6 @@ SETS = {
     "no views": dict(data="donut", augmentation="none", steps=300),
 }
 LOSSES = ("eq. 12", "both views", "eq. 3")
-MAPS = {"a network": {}, "random features": dict(features="random", hidden=())}
 
 
 def readout_accuracy(result) -> np.ndarray:
@@ -48,13 +47,6 @@ def figure_4(results) -> dict[str, np.ndarray]:
     return found
 
 
-def raw_pixels(results) -> dict[str, np.ndarray]:
-    """Whether an affine function separates the classes of the images themselves, and where the embedding starts."""
-    parted = [separable(r.x, r.labels) for r in results]
-    embedding = [r.z[:, ::15, 0] for r in results]
-    return {"parted": np.array(parted), "embedding": np.stack(embedding)}
-
-
 def overlaps(results) -> dict[str, np.ndarray]:
     """`conditions`, and kappa / Theta of the start: below 0 where gradients of the clusters overlap."""
     shares = []
@@ -63,20 +55,6 @@ def overlaps(results) -> dict[str, np.ndarray]:
         pushed = repair.push(repair.kernel_at_start(flow, flow.state)[0], flow.shared.labels)
         shares.append(repair.margin(pushed.numpy(), r.labels)[0])
     return conditions(results) | {"kappa": np.array(shares)}
-
-
-def stays(results) -> dict[str, np.ndarray]:
-    """`curves`, and at which recorded times the classes are whole; extent of the embedding."""
-    whole = [checks.whole_classes(r, np.bincount(r.labels).tolist()) for r in results]
-    found = curves(results)
-    found["whole"] = np.stack(whole)
-    found["width"] = extents(results)
-    return found
-
-
-def first_arrows(result) -> np.ndarray:
-    """(1, n, d) what pulls the embeddings at the start; those of later times are left out."""
-    return result.arrows[:1]
 
 
 # Label accuracy of the nearest neighbours over time, and the loss.
@@ -90,13 +68,8 @@ AXES = {
 }
 
 COMPUTED = (
-    computed.velocity,
-    computed.bounds,
-    computed.kept,
     computed.linear_errors,
     computed.linear_powers,
-    computed.eigenvalues,
-    computed.components,
     computed.growth,
     computed.blocks,
     computed.thetas,
@@ -105,7 +78,6 @@ COMPUTED = (
     computed.explicit,
     computed.growing,
     computed.step_errors,
-    computed.promises,
 )
 
 
@@ -129,15 +101,6 @@ def full_losses() -> tuple:
     configs = []
     for loss, change in itertools.product(LOSSES, SETS.values()):
         configs += each(base.replace(loss=loss, **change), seed=range(5))
-    return tuple(configs)
-
-
-def followed_on() -> tuple:
-    """A network and random features, for 2,000 iterations, five seeds."""
-    base = variants.Config(steps=2000)
-    configs = []
-    for change in MAPS.values():
-        configs += each(base.replace(**change), seed=range(5))
     return tuple(configs)
 
 
@@ -175,9 +138,7 @@ IN_BATCHES = sphere.Config(n=2000, start="uniform", steps=400)
 FROM_CAP = sphere.Config(n=2000, lr=0.001, steps=3000)
 FREE = sphere.Config(n=2000, lr=0.001, steps=50_000, network=False, gradient="partial")
 VANILLA = sphere.Config(network=False, gradient="partial", record_every=50)
-CAP = sphere.Config(steps=100)
 AS_DONUT = separability.Config(lr_over_tau=0.1, steps=300)  # rate and length of the donut's runs
-OF_CAP = ("loss", "arrows", "clustered_at", "separable_at")
 MNIST = variants.Config(data="mnist", classes=3, n=300, augmentation="image")
 DEEP = MNIST.replace(hidden=(100, 100, 100), lr_over_tau=0.1, steps=5000)
 
@@ -195,17 +156,6 @@ RECIPES["ls-full-loss"] = Recipe(
     axes=AXES,
     named={"set": SET_OF_RUN},
     dims=("loss", "set", "seed"),
-)
-RECIPES["ls-lost-again"] = Recipe(
-    "two clusters followed for 2,000 iterations, a network and random features, five seeds",
-    variants.run,
-    followed_on(),
-    stays,
-    ("width",),
-    start=0.05,
-    axes=AXES,
-    named={"family": np.repeat([*MAPS], 5)},
-    dims=("family", "seed"),
 )
 RECIPES["ls-linear"] = Recipe(
     "the chapter's phase diagram with 100 random features in place of a network, partial gradient",
@@ -272,16 +222,6 @@ RECIPES["ls-fig-6-free"] = Recipe(
     axes=AXES,
     dims=("start", "seed"),
 )
-RECIPES["ls-pixels"] = Recipe(
-    "images of three digits of MNIST as they are, five draws",
-    variants.run,
-    each(MNIST.replace(steps=2), seed=range(5)),
-    raw_pixels,
-    ("embedding",),
-    start=1.0,
-    axes={"parted": "run", "embedding": "run step point"},
-    dims=("seed",),
-)
 RECIPES["ls-mnist"] = Recipe(
     "LS Figure 4 on MNIST: three digits, three hidden layers of 100, three seeds",
     variants.run,
@@ -327,22 +267,4 @@ RECIPES["ls-vanilla"] = Recipe(
     ("loss",),
     start=0.2,
     record=("loss", "accuracy"),
-)
-RECIPES["ls-cap"] = Recipe(
-    "a network from points close together on circle and sphere, one and four hidden layers, five seeds",
-    sphere.run,
-    each(CAP, d=(2, 3), depth=(1, 4), seed=range(5)),
-    fields("x", "z", "arrows", arrows=first_arrows),
-    ("loss",),
-    start=0.2,
-    record=OF_CAP,
-)
-RECIPES["ls-on-circle"] = Recipe(
-    "the kernel's drift on the circle at each of 20 steps, five seeds",
-    drift.run,
-    each(sphere.Config(steps=20, record_every=1), seed=range(5)),
-    fields("x", "z"),
-    ("drift",),
-    start=1.0,
-    record=("drift", "separable_at"),
 )

@@ -9,7 +9,6 @@ the partial gradient, 2 for the full one, then points of different clusters are 
 
 from __future__ import annotations
 
-import dataclasses
 import math
 
 import numpy as np
@@ -17,65 +16,10 @@ import torch
 from scipy.linalg import expm
 from scipy.optimize import linprog
 
-from clbook import data, kernels, theory
+from clbook import theory
 from clbook.experiments.separability import Config, Separability
-from clbook.experiments.separability.experiment import DATA, START, WEIGHTS
 from clbook.losses import simplified
-from clbook.models import MLP
 from clbook.training.loop import State
-from clbook.training.settings import Outcome, quantity
-from clbook.training.streams import stream
-
-ZETAS = (
-    0.0,
-    0.05,
-    0.1,
-    0.2,
-    0.3,
-    0.4,
-    0.5,
-    0.6,
-)  # relative errors that a certificate is tried with
-
-
-@dataclasses.dataclass
-class Result(Outcome):
-    """Every step of one run."""
-
-    steps: np.ndarray = quantity("recorded iterations", dims="step", unit="iterations")
-    z: np.ndarray = quantity("embeddings on the line", dims="step point")
-    labels: np.ndarray = quantity("class of each point", dims="point")
-    push: np.ndarray = quantity("<g_i, mu_1 - mu_2> at the start", dims="point")
-    separable_at: int | None = quantity(
-        "first iteration at which the classes are separable, or None", unit="iterations"
-    )
-
-
-class Watched(Separability):
-    """R runs of `separability` with two clusters and d = 1, of which only the embeddings are kept."""
-
-    Result = Result
-
-    def setup(self):
-        if not self.config.network:
-            raise self.config.error("network", "True: the theorem is on a network's gradients")
-        super().setup()
-
-    def measure(self, s, z, losses, t):
-        return {"z": z[..., 0], "separable_at": s.separable_at}
-
-    def ending(self, s):
-        """push (R, n), from the kernel at the start."""
-        found = [push(K, self.shared.labels) for K in kernel_at_start(self, s).float()]
-        return {"push": torch.stack(found)}
-
-    def result(self, i, columns, head):
-        at = int(columns.pop("separable_at")[-1])
-        labels = self.shared.labels.cpu().numpy()
-        return Result(**head, **columns, labels=labels, separable_at=None if at < 0 else at)
-
-
-run = Watched.run
 
 
 def kernel_at_start(flow: Separability, s: State) -> torch.Tensor:
@@ -95,78 +39,20 @@ def margin(push: np.ndarray, labels: np.ndarray) -> tuple[float, float]:
     return (push[first].min() - push[~first].max()) / theta, theta
 
 
-def certified_at(result: Result) -> int | None:
-    """The first step at which the repaired theorem promises that the run has separated; None: it never does."""
-    first = result.labels == 0
-    config = result.config
-    z = result.z.astype(float)
-    z *= np.sign(z[0, first].mean() - z[0, ~first].mean())  # so that D(0) > 0
-    gap = z[:, first].mean(1) - z[:, ~first].mean(1)
-    share, theta = margin(result.push, result.labels)
-    kappa = share * theta
-    rate = theory.growth_rate(theta, config.tau, config.gradient)
-    h = config.lr
-    steps = np.arange(1, len(z))
-    linear = rate / theta * result.push * gap[:-1, None]
-    error = 2 * abs(np.diff(z, axis=0) / h - linear).max(1)
-    promised = []
-    for zeta in (zeta for zeta in ZETAS if zeta < kappa / theta):
-        eta = np.maximum.accumulate((error - zeta * rate * gap[:-1]).clip(0))
-        enough = gap[0] > eta / ((1 - zeta) * rate)
-        bound = theory.repaired_bound(steps, h, np.ptp(z[0]), gap[0], theta, kappa, rate, eta, zeta)
-        promised.extend(steps[enough & (bound > 0)][:1])
-    return int(min(promised)) if promised else None
+def overlap_at_start(config: Config) -> float:
+    """kappa / Theta of a run at its start, in float64."""
+    flow = Separability([config]).to("cpu", torch.float64)
+    pushed = push(kernel_at_start(flow, flow.state)[0], flow.shared.labels)
+    return margin(pushed.numpy(), flow.shared.labels.numpy())[0]
 
 
 # What the proof says about its matrices and its start.
-
-
-def double(config: Config) -> tuple[torch.Tensor, torch.Tensor]:
-    """K(0) (n, n) and labels (n,) of a run, in float64."""
-    flow = Separability([config]).to("cpu", torch.float64)
-    return kernel_at_start(flow, flow.state)[0], flow.shared.labels
-
-
-def growing(kernel: np.ndarray, labels: np.ndarray) -> tuple[float, float, float]:
-    """The eigenvalues of K(0)(J_1 - 2 J_2) / n: (the lowest, -Theta/4, the largest other one in absolute value)."""
-    n = len(labels)
-    same = labels[:, None] == labels
-    matrix = kernel @ (1 / n - 2 * same / n) / n
-    values = np.sort(np.linalg.eigvals(matrix).real)
-    one = np.where(labels == 0, 2, -2) / n
-    return float(values[0]), float(-one @ kernel @ one / 4), float(abs(values[1:]).max())
-
-
-def blocks(kernel: np.ndarray, labels: np.ndarray) -> tuple[float, float, float]:
-    """(a, b, c) of Step 2 from K(0) (n, n): |mu_1|^2, <mu_1, mu_2>, |mu_2|^2."""
-    first = labels == 0
-    return (
-        kernel[first][:, first].mean(),
-        kernel[first][:, ~first].mean(),
-        kernel[~first][:, ~first].mean(),
-    )
 
 
 def growing_direction(a: float, b: float, c: float, n: int) -> np.ndarray:
     """u (n,) of Step 3, a unit vector; the first n/2 points are those of the first cluster."""
     u = np.repeat([a - b, b - c], n // 2)
     return u / np.linalg.norm(u)
-
-
-def first_component(n: int, seed: int, starts: int = 200) -> np.ndarray:
-    """(starts, 2): |alpha(0)| and |z_perp(0)| of Step 4, divided by eps, at uniform starts with recentred mean.
-
-    n points in two clusters, and the network of `separability` with this seed.
-    """
-    x, labels = data.clusters(n, 2, 0.1, stream(seed, DATA))
-    net = MLP((2, 100, 1), "tanh", stream(seed, WEIGHTS)).double()
-    a, b, c = blocks(kernels.empirical(net, x.double())[..., 0, 0].numpy(), labels.numpy())
-    u = growing_direction(a, b, c, n)
-    generator = stream(seed, START)
-    z = np.stack([data.ball(n, 1, 1.0, generator)[:, 0].numpy() for _ in range(starts)])
-    z = z - z.mean(1, keepdims=True)
-    alpha = z @ u
-    return np.stack([abs(alpha), np.linalg.norm(z - alpha[:, None] * u, axis=1)], 1)
 
 
 def still_kernel(

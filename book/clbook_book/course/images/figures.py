@@ -8,7 +8,7 @@ import xarray
 from matplotlib.lines import Line2D
 
 from clbook.experiments.images import views
-from clbook.style import MUTED, Picture, axes, band, colour, legend, log_axis
+from clbook.style import Picture, axes, band, colour, legend, log_axis
 
 OBJECTS = (
     "plane",
@@ -77,39 +77,6 @@ def planes(mnist: xarray.Dataset, cifar: xarray.Dataset) -> Picture:
         fig,
         "Four pictures by t-SNE of 2,000 test images, coloured by class. Ten nearest training images, "
         "in all dimensions, and ten nearest points of the plane: " + "; ".join(said) + ".",
-    )
-
-
-def curves(mnist: xarray.Dataset, cifar: xarray.Dataset) -> Picture:
-    """Accuracy of ten neighbours over the epochs, before training first, against that of the pixels."""
-    fig, (row,) = axes(2, width=7.2, height=3.0)
-    said = []
-    for ax, (name, record) in zip(row, (("MNIST", mnist), ("CIFAR-10", cifar)), strict=True):
-        lines = xarray.concat([record.untrained.assign_coords(epoch=0), record.knn], "epoch")
-        lines = lines.transpose("seed", "epoch")
-        epochs, pixels = lines.epoch.values, record.pixels.mean()
-        for k, line in enumerate(lines):
-            ax.plot(
-                epochs,
-                line,
-                ".-",
-                color=colour(0),
-                lw=1,
-                label=None if k else "SimCLR features",
-                gid=f"seed {k}",
-            )
-        ax.axhline(pixels, color=MUTED, ls="--", lw=1, label="pixels")
-        ax.set(title=name, xlabel="epoch", xticks=epochs, ylabel="neighbours right")
-        said.append(
-            f"{name}: untrained {lines[:, 0].mean():.3f}, trained {lines[:, -1].mean():.3f}, pixels "
-            f"{pixels:.3f}"
-        )
-    legend(row[0], loc="lower right")
-    return Picture(
-        fig,
-        "Share of test images whose ten nearest training images give their class, mean of three seeds. "
-        + "; ".join(said)
-        + ".",
     )
 
 

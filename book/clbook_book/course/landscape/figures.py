@@ -53,13 +53,6 @@ def _curve(ax, x, y, ink, name, **look):
     ax.plot(x, y, ".-", color=ink, gid=name, **{"ms": 4, "label": name, **look})
 
 
-def _legend_above(ax, room, **look):
-    """A legend in extra `room` above the data, as a share of their height, wherever they lie."""
-    low, high = ax.get_ylim()
-    ax.set_ylim(low, high + room * (high - low))
-    legend(ax, **look)
-
-
 def _circle(ax, limit=1.25, title=None):
     ax.plot(np.cos(CIRCLE), np.sin(CIRCLE), color=MUTED, lw=0.8)
     square(ax, limit, title=title)
@@ -270,56 +263,6 @@ def _verdict(result):
         f"K = {K} places, m = {m}: {down} of {len(result.eigenvalues)} directions "
         f"go down, {whole} of those that move whole places; K(m - 1) = {K * (m - 1)}"
     )
-
-
-def falling(result: Result) -> tuple[float, str, str]:
-    """(shade, sign, words) of a run for a cell: in how many directions the loss falls; the more, the darker."""
-    down = result.negative(result.eigenvalues)
-    count = len(result.eigenvalues)
-    return down / count, str(down), f"{down} of {count} directions go down"
-
-
-def landscape(result: Result) -> Picture:
-    """One configuration: where it lies, its loss among those of K even places, and its curvature in every direction."""
-    config = result.config
-    found = result.curves
-    fig, ((where, curves, spectrum),) = axes(
-        3, width=9.0, height=3.0, width_ratios=(0.85, 1.2, 1.1)
-    )
-    # In two lines: a phone cuts between the circle and what is beside it, its title included.
-    title = f"$K$ = {config.clusters}, $m$ = {config.copies}\n$\\tau$ = {config.tau:g}"
-    _circle(where, 1.45, title)
-    points = _spread_copies(result.z)[:, :2]
-    where.scatter(*points.T, s=16, color=INK, linewidths=0, gid="points")
-    curves.axhline(found.simclr_plateau, color=EQ1, **DOTTED)
-    _curve(curves, found.counts, found.simclr, EQ1, "eq. 1")
-    curves.axhline(found.chosen_plateau, color=EQ3, **DOTTED)
-    chosen = f"eq. 3,\n$\\Psi$ = {config.psi}"
-    _curve(curves, found.counts, found.chosen, EQ3, "eq. 3", label=chosen)
-    here = "this configuration"
-    ring = {"s": 60, "edgecolors": INK, "linewidths": 1.4, **RING}
-    curves.scatter([config.clusters], [result.loss], label=here, gid=here, **ring)
-    curves.set(
-        ylabel="loss", title=f"uniform: {found.simclr_plateau:.4f} and {found.chosen_plateau:.4f}"
-    )
-    _over_places(curves)
-    name_lines(curves, 24)
-    _legend_above(curves, 0.2, loc="upper right")
-    _spectrum(spectrum, result)
-    down = result.negative(result.eigenvalues)
-    spectrum.set(ylabel="curvature", title=f"{down} of {len(result.eigenvalues)} go down")
-    if down:  # in numbers, too: it may be too small for the scale
-        spectrum.lines[1].set_label(f"parts copies, least {_power(result.eigenvalues[0])}")
-    _legend_above(spectrum, 0.3, loc="upper left")
-    settings = (
-        f"Places: {config.arrangement}; tau = {config.tau:g}, Psi = {config.psi}, eta {config.eta}."
-    )
-    eq_1 = (
-        f"Eq. 1 for many copies goes from {found.simclr[0]:.4f} at one place to the plateau "
-        f"{found.simclr_plateau:.4f}"
-    )
-    eq_3 = f"the chosen eq. 3 is {result.loss:.4f} here, its plateau {found.chosen_plateau:.4f}."
-    return Picture(fig, f"{settings} {eq_1}; {eq_3} {_verdict(result)}.")
 
 
 def _thresholds(ax, result, ink, name, line_ink, line_name=None):

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from clbook.experiments.images import blocks, neighbours, norms, twins, wall
+from clbook.experiments.images import neighbours, norms, twins, wall
 from clbook_book.course.images.figures import OBJECTS
 from clbook_book.course.images.recipes import kept
 from clbook_book.records import Recipe
@@ -19,13 +19,6 @@ MNIST = twins.Config(
 NORMS = norms.Config(
     data="cifar10", train=5000, test=2000, flip=True, smallest=0.2, epochs=8, warmup=1, every=8
 )
-BLOCKS_CIFAR = blocks.Config(
-    data="cifar10", train=2000, test=600, flip=True, smallest=0.2, epochs=6, warmup=1, every=6
-)
-BLOCKS_MNIST = blocks.Config(
-    data="mnist", train=5000, test=600, network="cnn", width=16, epochs=6, warmup=1, every=6
-)
-BLOCKS = (BLOCKS_CIFAR, BLOCKS_MNIST)
 LARGE_RATE = NORMS.replace(tau=1.0, lr=0.2)
 SMALL_RATE = NORMS.replace(tau=1.0, lr=0.003)
 SCALED = LARGE_RATE.replace(outputs="scaled")
@@ -89,12 +82,6 @@ def outputs(results) -> dict[str, np.ndarray]:
     return kept(results, [result.steps for result in results], names)
 
 
-def before_and_after(results) -> dict[str, np.ndarray]:
-    """(runs, 2) of the kernel before and after training, CIFAR-10's three seeds first; early, the losses alone."""
-    steps = [result.steps[:48] for result in results]  # as many as the shorter have
-    return kept(results, steps, ("aligned", "fisher", "knn"))
-
-
 def beside(results) -> dict[str, np.ndarray]:
     """What the wall shows, of one run; of one that ended early, the losses alone.
 
@@ -123,7 +110,6 @@ def beside(results) -> dict[str, np.ndarray]:
 AXES = {
     **dict.fromkeys(("cka", "rsa", "cka_h", "gap"), "run epoch loss"),
     **dict.fromkeys(("nccc", "probe"), "run loss"),
-    **dict.fromkeys(("aligned", "fisher"), "run moment"),
     "steps": "run iteration",  # the loss at each
     "epoch": "epoch",
     "spectrum_h": "run axis_h",
@@ -207,18 +193,6 @@ RECIPES["photographs-mnist-tau"] = Recipe(
     axes=AXES,
     labels={"loss": ("dcl", "nscl")},
     dims=("tau", "seed"),
-)
-RECIPES["photographs-blocks"] = Recipe(
-    "the encoder's neural kernel on 60 test images, before and after training with NT-Xent: "
-    "2,000 images of CIFAR-10 and 5,000 of MNIST, 6 epochs",
-    blocks.run,
-    seeded(BLOCKS),
-    before_and_after,
-    ("steps",),
-    0.03,
-    axes=AXES,
-    labels={"moment": ("before", "after")},
-    dims=("data", "seed"),
 )
 RECIPES["photographs-norms"] = of_outputs(
     "CS Fig. 2 and Table 2: outputs normalised or standardised, one temperature or two, a "

@@ -18,8 +18,6 @@ PAIRS = {"second": (0.02, 0.1), "third": (1.0, 0.01), "fourth": (1.0, 0.001)}
 # Those of the chapter's phase diagram.
 EPS = (0.02, 0.1, 0.3, 1.0, 3.0)
 TAU = (0.001, 0.01, 0.1, 1.0, 10.0)
-STARTS = {"tight": {}, "wide": dict(eps=1.0, tau=0.02, lr_over_tau=0.05, steps=2000)}
-MORE = (50, 100, 200)  # points
 # eps, tau and seed of the runs of the phase diagram with a ratio of (e) above 1 that are mixed when they end
 MIXED = (
     (0.3, 0.001, 2),
@@ -151,25 +149,6 @@ PHASE_DIAGRAM = Recipe(
     axes={"width": "run step"},
 )
 
-MORE_POINTS_RUNS = tuple(
-    Config(linger=1.0, n=n, seed=seed, **change)
-    for change in STARTS.values()
-    for n in MORE
-    for seed in range(5)
-)
-MORE_POINTS = Recipe(
-    "two clusters of 50, 100 and 200 points in all, a tight and a wide start, five seeds",
-    run,
-    MORE_POINTS_RUNS,
-    conditions,
-    ("width",),
-    start=0.02,
-    record=condition.NEEDS,
-    axes=AXES,
-    named={"start": np.repeat([*STARTS], 15)},
-    dims=("start", "n", "seed"),
-)
-
 FIGURE_3_RUNS = tuple(
     Config(n=200, lr_over_tau=0.1, steps=10_000, linger=10.0, eps=eps, tau=tau, seed=seed)
     for eps, tau in PAIRS.values()
@@ -271,7 +250,6 @@ RECIPES = {
         "a disc in a ring, three kinds of views and no network, five seeds", series.DONUTS
     ),
     "ls-phase-diagram": PHASE_DIAGRAM,
-    "ls-more-points": MORE_POINTS,
     "ls-fig-3": FIGURE_3,
     "ls-fig-5": FIGURE_5,
     "ls-to-the-end": TO_THE_END,
