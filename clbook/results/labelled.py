@@ -37,15 +37,15 @@ def dataset(
         attributes are the settings that all runs share.
 
     Raises:
-        ValueError: the results are not the grid of `dims`; a quantity has other axes than it names.
+        ValueError: the results are not the grid of `dims`; a quantity has other axes than it names; no `configs` where
+            a result is None.
     """
     there = [result for result in results if result is not None]
-    if configs is None:
-        configs = [result.config for result in there]
-    if len(configs) != len(results):
+    if configs is None and len(there) < len(results):
         raise ValueError(
-            f"configs = {len(configs)} settings are not allowed: they must be those of the {len(results)} results"
+            "configs = None is not allowed: where a result is None, it must be the settings of all results"
         )
+    configs = configs or [result.config for result in there]
     found = of_settings(configs, dims)
     runs = tuple(dims) or ("run",)
     shape = [found.sizes[name] for name in dims] or [len(configs)]

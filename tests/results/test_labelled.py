@@ -113,6 +113,8 @@ def test_what_cannot_be_labelled_is_refused_in_words():
     runs = [result(Other(a=a, shape=s), [0], 1) for a, s in ((1.0, "disc"), (2.0, "ring"))]
     with pytest.raises(ValueError, match=r"dims = \('a', 'shape'\) is not allowed"):
         dataset(runs, ("a", "shape"))
+    with pytest.raises(ValueError, match="configs = None is not allowed: where a result is None"):
+        dataset([None, *runs])
     with pytest.raises(
         ValueError, match="dims = 'step point' is not allowed: z of these runs has 1"
     ):
