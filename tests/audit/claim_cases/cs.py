@@ -83,15 +83,6 @@ def photos(slow, standard, two, steep=(0.4, 0.4, 8)):
     return {"norms": made(rows), "slow": made(dict.fromkeys(SLOW, slow))}
 
 
-def read(h=0.9, r=0.8):
-    """Eight runs of DirectCLR."""
-    readout = np.array([h, r, 0.5])[:, None, None] * np.ones((1, 1, 8))
-    return xarray.Dataset(
-        {"readout": (("place", "variant", "seed"), readout)},
-        coords={"place": ["h", "r", "z"], "variant": ["directclr"]},
-    )
-
-
 def dial(least, twice=0.01):
     """Eigenvalues: the smallest as given, the largest 0.08."""
     both = {1: [np.linspace(least, 0.08, 8)] * 3, 2: [np.linspace(twice, 0.17, 8)] * 3}
@@ -100,42 +91,17 @@ def dial(least, twice=0.01):
 
 CASES = {
     "cs-without-content": {"holds": {"lowered": [[1.2]]}, "fails": {"lowered": [[0.9]]}},
-    "cs-lemma-7-ratio": {
-        "holds": {"ratios": [[(1.6, 1.6, 4.0)] * 3] * 3},
-        "fails": {"ratios": [[(1.6, 1.2, 4.0)] * 3] * 3},
-    },
-    "cs-assumption-4": {
-        "holds": {"dial": dial(-0.01, 0.01)},
-        "fails": {"dial": dial(-0.01, -0.01)},
-    },
-    "cs-stationary": {"fails": {"dial": dial(0.0)}},
-    "cs-lemma-4": {
-        "seen here": {"classifier": corners("classifier", 0.01)},
-        "not seen here": {"classifier": corners("classifier", 0.01, off=0.3)},
-    },
-    "cs-high-tau-c": {
-        "holds": {"linear": linear(0.15, 0.1, 0.9)},
-        "misprinted": {"linear": linear(0.9, 0.1, 0.15)},  # the temperatures exchanged
-    },
     "cs-deep-box": {
         "seen here": {"deep": deep(0.2)},
         "not seen here": {"deep": deep(0.9, low=0.2)},
     },
     "cs-last-layer": {
-        "seen here": {"deep": deep(0.2)},
-        "not seen here": {"deep": deep(0.2, before=0.3)},
-    },
-    "photo-norm-control": {
-        "holds": photos(*[(0.4, 0.4, 8)] * 3),
-        "fails": photos(*[(0.4, 0.4, 8)] * 3, steep=(0.4, 0.4, 4)),
+        "seen here": {"deep": deep(0.2), "rotated": deep(0.2)},
+        "not seen here": {"deep": deep(0.2), "rotated": deep(0.2, before=0.3)},
     },
     "cs-photo-two-before": {
         "seen here": photos((0.4, 0.4, 8), (0.7, 0.6, 8), (0.9, 0.8, 8)),
         "not seen here": photos((0.4, 0.4, 8), (0.9, 0.8, 8), (0.7, 0.6, 8)),
-    },
-    "cs-h-against-r": {
-        "seen here": {"directclr": read()},
-        "not seen here": {"directclr": read(h=0.7)},
     },
     "cs-prop-3-goal": {
         "holds": {"linear": ends(0.9, *RECIPE)},
