@@ -561,7 +561,9 @@ EXPERIMENTS = {
     "deep encoder": pairs(recipes.SMALL.replace(steps=1000), DEEP, chaotic=20, bends=True),
     "lookup": Trained(lookup.flow, TABLES, STARTS, AXES),
     "lookup of symbols": Trained(lookup.flow, TABLES.replace(over="symbols"), STARTS, AXES),
-    "table and transformer": Trained(play.run, play.Config(steps=2000), WEIGHTS, (*AXES, "loss"), chaotic=14),
+    "table and transformer": Trained(
+        play.run, play.Config(steps=2000), WEIGHTS, (*AXES, "loss"), chaotic=14
+    ),
     "overlap": ring(),
     "overlap, sorted": ring(start="sorted"),
     "overlap, shuffled": ring(start="shuffled"),

@@ -123,6 +123,13 @@ def norms():
 
 
 @functools.cache
+def walls():
+    """{encoder: the record of one long run of SimCLR on all of CIFAR-10}."""
+    names = {"8 layers": "photographs-wall", "ResNet-18": "photographs-wall-large"}
+    return {encoder: records.load(name) for encoder, name in names.items()}
+
+
+@functools.cache
 def slow():
     """The record of the projector on CIFAR-10, outputs normalised, at the rate of the outputs of variance 1."""
     return records.load("photographs-rate")

@@ -4,7 +4,7 @@ import numpy as np
 
 from clbook.experiments.content_style.experiment import singular, style_gain
 from clbook_book.audit.cs.recipes import KS, SDS, SPACES, TRIED, WORLDS
-from clbook_book.audit.judging import Every, Finding, Measures, listed, misprint, span
+from clbook_book.audit.judging import Every, Finding, Measures, counted, listed, misprint, span
 from clbook_book.course.photographs.figures import ranks
 from clbook_book.course.photographs.recipes import OUTPUTS, SLOW
 
@@ -119,27 +119,26 @@ def classes_collapse(classes):
     )
 
 
-def factors(linear, tau_c: float) -> dict:
-    """{world: (d_c, seeds) the factor by which a tau_c not 1 changes style's gain over content's}."""
-    found = {}
-    for world in WORLDS:
-        changed = [style_gain(linear[world, k, tau_c], k) for k in KS]
-        equal = [style_gain(linear[world, k, 1.0], k) for k in KS]
-        found[world] = np.divide(changed, equal)
-    return found
-
-
-def by_world(found: dict) -> str:
-    """Words for what `factors` gives."""
-    texts = [f"{span(values)} ({world})" for world, values in found.items()]
-    return "times " + ", ".join(texts)
+def factors(low: dict, equal: dict) -> dict:
+    """{d_c: (seeds,) the factor by which style's gain over content's is larger} for {d_c: maps} of two temperatures."""
+    return {k: style_gain(low[k], k) / style_gain(equal[k], k) for k in KS}
 
 
 @measures("cs-low-tau-c-gain")
-def lower_content(linear):
-    found = factors(linear, 0.01)
-    in_boxes = np.concatenate([found[world] for world in BOXES])
-    return Finding(by_world(found), *np.log(in_boxes))
+def lower_content(linear, heated):
+    texts, more = [], []
+    for world in BOXES:
+        low, equal = ({k: linear[world, k, tau] for k in KS} for tau in (0.01, 1.0))
+        found = [*factors(low, equal).values()]
+        texts.append(f"{span(found)} ({world})")
+        more += [*np.log(found)]
+    low, equal = ({k: heated[k, tau, 0.3] for k in KS} for tau in (0.1, 1.0))
+    globe = factors(low, equal)
+    more.append(np.log(globe[1]))
+    means = listed([found.mean() for found in globe.values()])
+    return Finding(
+        f"times {', '.join(texts)}; on the sphere times {means} for d_c = 1, 2, 4", *more
+    )
 
 
 @measures("cs-conjecture-1")
@@ -217,6 +216,18 @@ def deep_box(deep, rotated):
     text, less = narrow(rotated, "box")
     wide = by_spread({"content": style, "without": free})
     return Finding(f"$R^2$ at width 10 {text}; at width 50 {wide}", less, Every(free - style))
+
+
+@measures("cs-content-stays")
+def content_stays(deep, rotated):
+    texts, more = [], []
+    for world in SPACES:
+        first, last = rotated[10, world, 0.15, "content"].content.isel(layer=[0, -1]).values.T
+        texts.append(f"{world} {listed(last)}, x has {first.mean():.2f}")
+        more.append(last - 0.9 * first)
+        wide = [deep[50, world, sd, "content"].content.isel(layer=-1).mean() for sd in SDS]
+        texts.append(f"at width 50 {listed(wide)}")
+    return Finding(f"$R^2$ {'; '.join(texts)}", *more)
 
 
 @measures("cs-deep-box")
@@ -386,11 +397,19 @@ def photo_readouts(norms) -> np.ndarray:
 
 
 @measures("cs-photo-before")
-def photo_before_better(norms):
+def photo_before_better(norms, walls):
     after, before = photo_readouts(norms)
     lead = before - after
     text = "; ".join(listed(row, ".3f") for row in lead)
-    return Finding(f"by {text}", *lead)
+    large = []
+    for name, wall in walls.items():
+        later = wall.probe.values[0, 1:] - wall.probe_z.values[0]
+        large.append(
+            f"{name} by {later[-1]:.3f} at the end, and at {counted(later > 0)} recorded epochs"
+        )
+    return Finding(
+        f"by {text}; on all of CIFAR-10, one run with the norm: {'; '.join(large)}", *lead
+    )
 
 
 def changed(readouts: np.ndarray, row: int) -> tuple[str, np.ndarray]:
