@@ -7,11 +7,13 @@ import re
 
 import numpy as np
 import pytest
+import scipy.special
 import torch
 from sources import markdown
 
 from clbook import latents
 from clbook.experiments.content_style import Config, Encoders, collapse, projector
+from clbook.experiments.content_style.experiment import fresh_pairs
 from clbook.losses import infonce
 from clbook_book import records
 from clbook_book.audit.cs import encoders, flow, optima, recipes
@@ -198,3 +200,27 @@ def test_rows_that_are_compared_differ_in_one_setting():
         one, other = dataclasses.asdict(one), dataclasses.asdict(other)
         found.append([name for name in one if one[name] != other[name]])
     assert found == [["outputs"], ["tau_ratio"], ["tau"], ["outputs"], ["normalize"], ["tau_ratio"]]
+
+
+@pytest.mark.parametrize(
+    ("tau", "sd", "first_order", "goes"), [(0.25, 1.0, 0.85, True), (1.0, 0.31, 1.03, False)]
+)
+def test_the_threshold_on_the_sphere_to_all_orders(tau, sd, first_order, goes):
+    """The slope of the loss in s^2 by autograd; tau d_c (1 - rho) is on the other side of 1 than the sign says."""
+    config, d_c, n = Config(space="sphere", normalize=True, d_c=4, style_sd=sd), 4, 3000
+    z, partner = (v.double() for v in fresh_pairs(config, 2 * n, torch.Generator().manual_seed(0)))
+    parts = [(v[:, :d_c], v[:, d_c:]) for v in (z[:n], partner[:n], z[n:])]
+    share = torch.zeros((), dtype=torch.float64, requires_grad=True)  # s^2
+    lengths = [(c.square().sum(1) + share * s.square().sum(1)).sqrt() for c, s in parts]
+    (c, s), (c_near, s_near), (c_far, s_far) = parts
+    near = ((c * c_near).sum(1) + share * (s * s_near).sum(1)) / (lengths[0] * lengths[1])
+    far = (c @ c_far.T + share * (s @ s_far.T)) / (lengths[0][:, None] * lengths[2])
+    (slope,) = torch.autograd.grad((torch.logsumexp(far / tau, 1) - near / tau).mean(), share)
+    weight, weight_far = (b.square().sum(1) / a.square().sum(1) for a, b in (parts[0], parts[2]))
+    apart = (weight * (1 - torch.cosine_similarity(s, s_near))).mean()
+    spread = scipy.special.ive(d_c / 2, 1 / tau) / scipy.special.ive(d_c / 2 - 1, 1 / tau)
+    law = (apart - spread * (weight.mean() + weight_far.mean()) / 2) / tau
+    assert float(slope) == pytest.approx(float(law), abs=0.08)
+    assert (slope > 0) == (law > 0) == goes
+    rho = collapse.pair_cosine(config)
+    assert tau * d_c * (1 - rho) == pytest.approx(first_order, abs=0.01)
