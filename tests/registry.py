@@ -232,9 +232,6 @@ CASES = {
     "content_style, classes": Case(
         encoders.Classes.run, DEEP.replace(d=5, d_c=3, normalize=True), (SEED, {"style_sd": 10.0})
     ),
-    "content_style, classifiers": Case(
-        encoders.Classifiers.run, DEEP.replace(d=5, d_c=3), (SEED, {"style_sd": 10.0})
-    ),
     "projector, taken apart": Case(
         encoders.Direct.run, P.replace(steps=4, method="directclr"), (SEED, {"tau": 0.5})
     ),

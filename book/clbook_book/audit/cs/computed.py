@@ -7,7 +7,7 @@ from clbook.experiments.content_style import Config, collapse, run, style_gain
 from clbook_book.audit.cs import flow, optima
 from clbook_book.course.content_style.series import SPHERE
 
-SEEDS, FIVE, SDS = range(3), range(5), (0.05, 0.15, 0.3)
+SEEDS, FIVE = range(3), range(5)
 SCALES = (1e-3, 1e-2, 0.1, 0.3, 1.0, 3.0)  # sizes of W, for `errors`
 # Kinds of W and of the generator from which d_c is read off the gradient.
 STARTS = {
@@ -39,24 +39,6 @@ def keeping(seeds=FIVE):
     found = {}
     for world, base in bases.items():
         found[world] = sweep(optima.keeping, [base.replace(seed=s) for s in seeds])
-    return found
-
-
-def scaled_inverse(seeds=SEEDS):
-    """{d_c: [(seeds,) loss of the inverse of g at its best scale, for each of two style sds]} of deep latents.
-
-    Any generator has the same: the inverse gives the latents themselves.
-    """
-    eye, found = np.eye(10), {}
-    for k in (5, 0):
-        found[k] = []
-        for sd in SDS[1:]:
-            losses = []
-            for seed in seeds:
-                config = Config(d=10, d_c=k, style_sd=sd, seed=seed)
-                scaled = optima.best_scale(eye, config) * eye
-                losses.append(optima.parts(scaled, config)[2])
-            found[k].append(np.array(losses))
     return found
 
 
@@ -93,21 +75,10 @@ def temperatures():
     return found
 
 
-def inverse(seeds=SEEDS):
-    """{(world, p): alignment, uniformity and total of the inverse of g, of each seed} in ten dimensions."""
-    worlds = (("box", 2), ("box", 1), ("sphere", 2))
-    return {world: of_seeds(optima.inverse_terms, 10, *world, seeds=seeds) for world in worlds}
-
-
 def errors(seeds=SEEDS):
     """Of each seed the relative errors of Lemma 5, corrected, as printed, without the negatives' gradient."""
     # The first seed has all sizes of W, for the figure; the claim is about the smallest.
     return [flow.lemma5_errors(SCALES[:1] if s else SCALES, seed=s) for s in seeds]
-
-
-def ratios(seeds=SEEDS):
-    """For three spreads of style, of each seed: how much faster content grows, by autograd, the law, as printed."""
-    return [of_seeds(flow.content_lead, sd, seeds=seeds) for sd in (0.1, 0.2, 0.3)]
 
 
 def _share_right(**settings) -> np.ndarray:

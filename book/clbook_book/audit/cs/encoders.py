@@ -20,13 +20,12 @@ from clbook.experiments.content_style.experiment import (
     fresh_pairs,
 )
 from clbook.losses import infonce
-from clbook.models import MLP, affine, stacked
+from clbook.models import affine
 from clbook.training.settings import quantity
 from clbook.training.streams import stream
 
-FRESH, HEAD = 10, 11  # purposes of the streams of fresh latents, and of a classifier's last layer
+FRESH = 10  # purpose of the stream of fresh latents
 
-DECAY = 0.1  # weight decay of the classifiers
 ANCHORS, NEGATIVES = 500, 10_000  # pairs and negatives of the losses of Table 1
 SLOPE = 0.2  # of the leaky ReLU of `Orthogonal`, as in g
 CHUNK = 100  # anchors whose similarities `terms` holds at once
@@ -212,30 +211,6 @@ class Classes(Encoders):
         one, other = torch.triu_indices(c.d_c, c.d_c, 1)
         cosines = (directions @ directions.mT)[:, one, other]
         return {"within": inside / between, "cosines": cosines}
-
-
-class Classifiers(Classes):
-    """The same encoders under a linear layer, trained with cross-entropy and weight decay (CS Lemma 4)."""
-
-    decay = DECAY
-
-    def first_weights(self):
-        """Those of the encoder, then weight and bias of the last layer."""
-        sizes = self.config.d, self.config.d_c
-        heads = [MLP(sizes, "leaky_relu", stream(k.seed, HEAD)) for k in self.configs]
-        return super().first_weights() + stacked(heads)
-
-    def layers(self, weights, x):
-        """As in `Encoders`: the last layer is none of the encoder's."""
-        return super().layers(weights[:-2], x)
-
-    def objective(self, s, z, positive):
-        """(R,) cross-entropy of the classes of z; the positives are not looked at."""
-        weight, bias = s.weights[-2:]
-        embedded = self.layers(s.weights, latents.mixed(z, s.mixing))[-1]
-        logits = affine(embedded, weight, bias)
-        classes = z[..., : self.config.d_c]  # 1 for the own class
-        return -(logits.log_softmax(-1) * classes).sum(-1).mean(-1)
 
 
 # DirectCLR taken apart.

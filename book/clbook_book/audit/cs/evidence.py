@@ -5,7 +5,6 @@ import functools
 import numpy as np
 import torch
 
-from clbook import theory
 from clbook.experiments.content_style import collapse
 from clbook_book import records
 from clbook_book.audit.cs import computed, flow, optima, recipes
@@ -34,27 +33,6 @@ SCALINGS = {
 def keeping():
     """{world: of each seed, the losses of maps that keep content and scale style, and what can be read from them}."""
     return records.value("cs-keeping")
-
-
-@functools.cache
-def written():
-    """Our losses beside eq. 1 and 4 written out: the largest differences."""
-    return of_seeds(flow.definition_errors)
-
-
-@functools.cache
-def worlds():
-    """Of the generators: error of the inverse, difference of content and least distance of style within pairs."""
-    return of_seeds(optima.generator_errors)
-
-
-@functools.cache
-def split():
-    """Eq. 2 for three numbers of content dimensions: its error, and what a smaller rank leaves of the distance."""
-    found = []
-    for d_c in (1, 4, 7):
-        found += of_seeds(flow.alignment_split, d_c)
-    return found
 
 
 @functools.cache
@@ -108,12 +86,6 @@ def classes():
     return records.load("cs-classes")
 
 
-@functools.cache
-def classifier():
-    """The record of classifiers of four classes."""
-    return records.load("cs-classifier")
-
-
 # Section 4.1: Figure 1 and Table 1.
 
 
@@ -121,44 +93,6 @@ def classifier():
 def sphere_grid():
     """Of runs on the sphere: d_c, tau, tau d_c (1 - rho), style's gain over content's, and the same as predicted."""
     return series.grid_rows(records.runs("cs-sphere-grid"))
-
-
-@functools.cache
-def deep_short():
-    """{(world, label): runs} of the chapter's deep encoders, which train for 2,000 steps (a record)."""
-    runs = iter(records.runs("cs-deep-short"))
-    found = {}
-    for key, configs in recipes.short_configs().items():
-        found[key] = [next(runs) for _ in configs]
-    return found
-
-
-@functools.cache
-def unit():
-    """Error of eight temperatures as a change of units, for p = 1 and 2."""
-    return [flow.unit_error(p) for p in (1, 2)]
-
-
-@functools.cache
-def predicted():
-    """{style sd: tau d_c (1 - rho), and style's gain over content's by the linear theory} at the deep settings."""
-    base = recipes.deep_configs()["cs-deep-sphere"][50, "sphere", 0.15, "content"]
-    found = {}
-    for sd in recipes.SDS:
-        c = base.replace(style_sd=sd)
-        rho = collapse.pair_cosine(c)
-        share = theory.style_share(c.tau, c.d_c, c.d - c.d_c, rho)
-        found[sd] = (c.tau * c.d_c * (1 - rho), share)
-    return found
-
-
-@functools.cache
-def scaled_inverse():
-    """{d_c: [(seeds,) loss of the inverse of g at its best scale, for each of two style sds]} of deep latents.
-
-    Any generator has the same: the inverse gives the latents themselves.
-    """
-    return records.value("cs-scaled-inverse")
 
 
 @functools.cache
@@ -173,19 +107,7 @@ def temperatures():
     return records.value("cs-temperatures")
 
 
-@functools.cache
-def inverse():
-    """{(world, p): alignment, uniformity and total of the inverse of g, of each seed} in ten dimensions."""
-    return records.value("cs-inverse")
-
-
 # Section 4.2: Figure 2 and Table 2.
-
-
-@functools.cache
-def heads():
-    """The record of the projector on digits, outputs of length 1 on average."""
-    return records.load("cs-heads")
 
 
 @functools.cache
@@ -195,15 +117,16 @@ def digits():
 
 
 @functools.cache
-def cifar():
-    """The record of SimCLR on CIFAR-10."""
-    return records.load("images-cifar10")
-
-
-@functools.cache
 def norms():
     """The record of the projector on CIFAR-10, outputs normalised or standardised."""
     return records.load("photographs-norms")
+
+
+@functools.cache
+def walls():
+    """{encoder: the record of one long run of SimCLR on all of CIFAR-10}."""
+    names = {"8 layers": "photographs-wall", "ResNet-18": "photographs-wall-large"}
+    return {encoder: records.load(name) for encoder, name in names.items()}
 
 
 @functools.cache
@@ -219,22 +142,6 @@ def slow():
 def products():
     """Of 81 products of matrices: how many contradict Lemma 2, Lemma 3 as printed, and Lemma 3 as it should be."""
     return of_seeds(optima.product_ranks)
-
-
-@functools.cache
-def axes():
-    """How far two covariances are from commuting and from diagonal in the best basis; the latter if axes are shared."""
-    return of_seeds(flow.axes)
-
-
-@functools.cache
-def sphere_eigenvalues():
-    """{style sd: smallest eigenvalue of Sigma_x - Sigma_x~} on the sphere, where a latent has the variance 1/8."""
-    found = {}
-    for sd in recipes.TRIED:
-        rho = collapse.pair_cosine(series.SPHERE.replace(style_sd=sd))
-        found[sd] = (2 * rho - 1) / 8
-    return found
 
 
 @functools.cache
@@ -271,16 +178,6 @@ def derivatives():
 
 
 @functools.cache
-def limits():
-    """{(anchors, size of W): of each seed the errors of eq. 10 and 13, and the largest |M share - 1|}."""
-    found = {}
-    for n in (64, 256, 1024):
-        for scale in (1.0, 1e-3):
-            found[n, scale] = of_seeds(flow.limit_errors, n, scale, seeds=FIVE)
-    return found
-
-
-@functools.cache
 def endless():
     """{size of W: cross term over the other one, least and largest M share} for endless negatives."""
     return {scale: flow.endless(scale) for scale in (1.0, 1e-3)}
@@ -307,24 +204,6 @@ def estimates():
 
 
 @functools.cache
-def forms():
-    """Of eq. 15: its error, the diagonal of the matrix in the middle, the largest of its other entries."""
-    return of_seeds(flow.latent_form, 0.3)
-
-
-@functools.cache
-def entries():
-    """(8, 8) gradient over entry of W, through a random generator, and through none."""
-    return of_seeds(flow.entry_ratios)
-
-
-@functools.cache
-def ratios():
-    """For three spreads of style, of each seed: how much faster content grows, by autograd, the law, as printed."""
-    return records.value("cs-ratios")
-
-
-@functools.cache
 def readings():
     """{start: (style sd, number of pairs, seed) share of the seven d_c that are read off rightly}."""
     return records.value("cs-readings")
@@ -334,15 +213,6 @@ def readings():
 def recipe():
     """{(content sd, name of a tau_c): (tau_c, (seeds,) how much faster content grows)}."""
     return records.value("cs-recipe")
-
-
-@functools.cache
-def loss_at_zero():
-    """The loss at W = 0 over (M + 1) M log(1 + M), and at W = 1, for three numbers of anchors."""
-    found = []
-    for n in (8, 64, 512):
-        found += of_seeds(flow.loss_at_zero, n)
-    return found
 
 
 # Appendix D: what is optimal.
@@ -411,27 +281,6 @@ def weak_decay():
 
 
 @functools.cache
-def directclr():
-    """The record of DirectCLR on digits."""
-    return records.load("cs-direct")
-
-
-@functools.cache
 def decayed():
     """The record of DirectCLR and SimCLR on digits, trained until unused weights have decayed."""
     return records.load("cs-directclr")
-
-
-# What the page alone shows.
-
-
-@functools.cache
-def loss_of_x():
-    """{record: {key: of each seed the least loss of s x over scales s}} of deep runs without content."""
-    return records.value("cs-loss-of-x")
-
-
-@functools.cache
-def other_images():
-    """The record of photographs and handwritten digits through the projector, outputs normalised or not."""
-    return records.load("cs-other-images")

@@ -5,7 +5,6 @@ Latents are uniform on the box [0, 1]^8, and all is linear, z' = W x with x = A 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -114,15 +113,6 @@ def largest_drop(values: torch.Tensor) -> int:
     return int((values[:-1] / values[1:]).argmax()) + 1
 
 
-def unit_error(p: int, seed: int = 0) -> float:
-    """Relative difference of InfoNCE (box), written out with eight temperatures, and in units of which each is 1."""
-    generator = stream(seed, 0)
-    a, b, tau = torch.rand(201, DIM, generator=generator, dtype=torch.float64).split([100, 100, 1])
-    distances = ((a[:, None] - b).abs() ** p / tau).sum(-1)
-    written = (distances.diagonal() + torch.logsumexp(-distances, 1)).mean()
-    return abs(float(infonce(a / tau ** (1 / p), b / tau ** (1 / p), p=p) / written - 1))
-
-
 def growth(config: Config, scale: float = 0.05, samples: int = 1000) -> np.ndarray:
     """(d,) rate at which gradient flow enlarges the gain of each latent, over the gain, at the map `scale` times I.
 
@@ -145,37 +135,6 @@ def sampled(
     """Random A and W (8, 8) of a `kind` (x = A z), and n pairs of latents, (n, 8) twice."""
     generator = stream(seed, 0)
     return matrix(kind, generator), matrix(kind, generator), *pairs(n, d_c, style_sd, generator)
-
-
-def definition_errors(seed: int = 0, n: int = 12) -> list[float]:
-    """Largest difference between `infonce` (distances, cosine) and CS eq. 1, `loss` and CS eq. 4, written out."""
-    x, positive = torch.randn(2, n, DIM, generator=stream(seed, 0), dtype=torch.float64)
-    unit = [v / v.norm(dim=1, keepdim=True) for v in (positive, x)]
-    found = []
-    near = -torch.cdist(positive, x).square() / 0.7
-    aligned = unit[0] @ unit[1].T / 0.7
-    for similar, value in (
-        (near, infonce(positive, x, tau=0.7)),
-        (aligned, infonce(positive, x, tau=0.7, normalize=True)),
-    ):
-        share = similar.exp().diagonal() / similar.exp().sum(1)
-        found.append(abs(float(-share.log().mean() - value)))
-    pulled = (-(x - positive).square().sum(1) / 2).exp()
-    pushed = (-torch.cdist(x, x).square() / 2).exp()
-    written = -(pulled / (pulled + pushed.sum(1) - pushed.diagonal())).log()
-    return [*found, float((written - loss(x, positive)).abs().max())]
-
-
-def alignment_split(d_c: int, seed: int = 0, n: int = 200) -> tuple[float, float]:
-    """CS eq. 2 for random W and A: largest relative difference of |W (x - x~)|^2 from its style part alone; and what
-    is left of its mean when the direction in which x - x~ is longest joins the kernel of W."""
-    A, W, z, views = sampled(n, d_c, 0.3, seed)
-    gap = (z - views) @ A.T
-    whole = (gap @ W.T).square().sum(1)
-    style = ((z - views)[:, d_c:] @ (W @ A)[:, d_c:].T).square().sum(1)
-    longest = torch.linalg.svd(gap)[2][0]
-    less = gap @ (W - torch.outer(W @ longest, longest)).T
-    return float(((whole - style) / whole).abs().max()), float(less.square().sum() / whole.sum())
 
 
 def lower_rank(seed: int = 0, n: int = 200) -> list[float]:
@@ -210,24 +169,6 @@ def printed_derivatives(seed: int = 0, n: int = 60) -> tuple[float, float]:
     return _off(printed, truth), _off(corrected, truth)
 
 
-@one_thread()
-def limit_errors(n: int, scale: float = 1.0, seed: int = 0) -> tuple[float, float, float]:
-    """Relative errors of the limits in CS eq. 10 (pull) and eq. 13 (push), and the largest |M alpha_ij - 1|.
-
-    n = M + 1 anchors, W a rotation times `scale`; x is centred, since eq. 12 drops a product of means.
-    """
-    A, W, z, views = sampled(n, 4, 0.3, seed, "rotation")
-    W = scale * W
-    x = (z - z.mean(0)) @ A.T
-    others = (views - z.mean(0)) @ A.T
-    _, alpha = shares(x @ W.T, others @ W.T)
-    data, within = covariances(x, others)
-    pull = W @ ((x - others).T * alpha.sum(1)) @ (x - others)
-    push = W @ ((x.T * alpha.sum(1)) @ x - x.T @ alpha.T @ x)
-    shared = float(((n - 1) * alpha - 1 + torch.eye(n)).abs().max())
-    return _off(pull, n * W @ within), _off(push, n * W @ data), shared
-
-
 def endless(scale: float, points: int = 2001) -> tuple[float, float, float]:
     """The terms of CS eq. 11 for endless negatives, W a rotation times `scale`, centred data: by quadrature.
 
@@ -242,67 +183,11 @@ def endless(scale: float, points: int = 2001) -> tuple[float, float, float]:
     return cross, float(share.min()) ** DIM, float(share.max()) ** DIM
 
 
-def latent_form(
-    style_sd: float, d_c: int = 4, n: int = 20_000, seed: int = 0
-) -> tuple[float, np.ndarray, float]:
-    """CS eq. 15 on a sample: relative error of Sigma_x - Sigma_x~ = A (Sigma_z - Sigma_z~) A^T; the diagonal of the
-    matrix in the middle (8,); the largest of its other entries."""
-    A, _, z, views = sampled(n, d_c, style_sd, seed)
-    seen, hidden = (
-        data - within for data, within in (covariances(z @ A.T, views @ A.T), covariances(z, views))
-    )
-    error = float((seen - A @ hidden @ A.T).norm() / seen.norm())
-    return (
-        error,
-        hidden.diagonal().numpy(),
-        float((hidden - torch.diag(hidden.diagonal())).abs().max()),
-    )
-
-
 def eigenvalues(style_sd: float, share: float = 1, n: int = 20_000, seed: int = 0) -> np.ndarray:
     """(8,) ascending eigenvalues of share Sigma_x - Sigma_x~ for a rotation as generator, four content dimensions."""
     A, _, z, views = sampled(n, 4, style_sd, seed, "rotation")
     data, within = covariances(z @ A.T, views @ A.T)
     return torch.linalg.eigvalsh(share * data - within).numpy()
-
-
-def axes(seed: int = 0, n: int = 2000) -> tuple[float, float, float]:
-    """CS Assumption 3 where style varies along skewed directions.
-
-    Returns: size of the commutator of the two covariances over their product's (0: one rotation makes both diagonal);
-    what stands beside the diagonals of both, over the diagonals, in the basis of the generalised eigenvectors; the same
-    for two covariances with common axes, after the rotation to the eigenvectors of their sum.
-    """
-    _, skew, z, views = sampled(n, 4, 0.3, seed)
-    z, gap = z * torch.linspace(1, 2, DIM), (views - z) @ skew.T
-    data, within = covariances(z, z + gap)
-    commutator = data @ within - within @ data
-    root = torch.linalg.inv(torch.linalg.cholesky(data))
-    basis = torch.linalg.eigh(root @ within @ root.T)[1].T @ root
-    turn = torch.linalg.qr(skew)[0]
-    common = [turn @ torch.diag(of.diagonal()) @ turn.T for of in (data, within)]
-    rotation = torch.linalg.eigh(common[0] + common[1])[1].T
-    return (
-        float(commutator.norm() / (data @ within).norm()),
-        _beside(basis, data, within),
-        _beside(rotation, *common),
-    )
-
-
-def _beside(basis: torch.Tensor, *covariances: torch.Tensor) -> float:
-    """What stands beside the diagonals of covariances in another basis, over the diagonals."""
-    both = torch.stack([basis @ of @ basis.T for of in covariances])
-    diagonal = torch.diag_embed(both.diagonal(dim1=1, dim2=2))
-    return float((both - diagonal).norm() / diagonal.norm())
-
-
-def entry_ratios(seed: int = 0, n: int = 2000) -> tuple[np.ndarray, np.ndarray]:
-    """(8, 8) gradient over entry, by CS Lemma 5, of a random W seen through a random A; and through none, with the
-    covariances' expectations, which are diagonal."""
-    A, W, z, views = sampled(n, 4, 0.3, seed)
-    data, within = covariances(z, views)
-    through = lemma5(W, z @ A.T, views @ A.T, share=1, prefactor=1) / W
-    return through.numpy(), (W @ torch.diag((data - within).diagonal()) / W).numpy()
 
 
 def tempered(tau: float, seed: int = 0, n: int = 200) -> tuple[float, float, float]:
@@ -323,22 +208,3 @@ def tempered(tau: float, seed: int = 0, n: int = 200) -> tuple[float, float, flo
 def _cosine(one: torch.Tensor, other: torch.Tensor) -> float:
     """The cosine of two matrices."""
     return float((one * other).sum() / one.norm() / other.norm())
-
-
-def loss_at_zero(n: int, seed: int = 0) -> tuple[float, float]:
-    """The double sum of CS eq. 4 at W = 0 over (M + 1) M log(1 + M), n = M + 1; the same sum at W = 1 over it."""
-    _, _, z, views = sampled(n, 4, 0.3, seed)
-    sums = [(n - 1) * float(loss(scale * z, scale * views).sum()) for scale in (0, 1)]
-    return tuple(total / (n * (n - 1) * math.log(n)) for total in sums)
-
-
-def content_lead(style_sd: float, seed: int = 0, n: int = 2000) -> tuple[float, float, float]:
-    """By what factor content grows faster at W = .001 (CS Lemma 7): autograd; 2 s_z^2 / (2 s_z^2 - s_s^2); as printed,
-    s_z^2 / (s_z^2 - s_s^2). The variances are those of the n pairs."""
-    _, _, z, views = sampled(n, 4, style_sd, seed)
-    rates = descent(TINY * torch.eye(DIM, dtype=torch.float64), z, views).diagonal()
-    data, within = (both.diagonal() for both in covariances(z, views))
-    return tuple(
-        float(flow[:4].mean() / flow[4:].mean())
-        for flow in (rates, 2 * data - within, data - within)
-    )

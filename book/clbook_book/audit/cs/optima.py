@@ -123,15 +123,6 @@ def collapsed(scales, d_c: int, layers: int = 3, n: int = 512, seed: int = 0) ->
     return np.array([float(loss(c * z, c * views).mean()) for c in scales])
 
 
-@one_thread()
-def inverse_terms(d: int, space: str, p: int, seed: int = 0) -> np.ndarray:
-    """(3,) alignment, uniformity and total of f = g^-1 for tau = 1 and 10,000 negatives, style sd .05, half content."""
-    config = Config(
-        d=d, d_c=d // 2, space=space, p=p, normalize=space == "sphere", style_sd=0.05, seed=seed
-    )
-    return parts(np.eye(d), config)
-
-
 def keeping(config: Config, scales=(0, 0.1, 0.2, 0.4, 0.7, 1)) -> tuple[np.ndarray, np.ndarray]:
     """Losses (len(scales),) of linear maps that keep the content and scale the style; and (2, 2) R^2 of content and
     style read from such a map that drops the style, and from one that keeps it."""
@@ -144,18 +135,3 @@ def keeping(config: Config, scales=(0, 0.1, 0.2, 0.4, 0.7, 1)) -> tuple[np.ndarr
     return parts(maps, config)[2], np.array(
         [[fit[content].mean(), fit[~content].mean()] for fit in fits]
     )
-
-
-def generator_errors(seed: int = 0, d: int = 10, d_c: int = 5) -> tuple[float, float, float]:
-    """Largest |g^-1(g(z)) - z| of generators of one and three layers, largest difference of content within pairs and
-    smallest distance of style, box and sphere (CS Section 2, Assumptions 1 and 2)."""
-    lost, content, style = [], [], []
-    for space in latents.SPACES:
-        config = Config(space=space, normalize=space == "sphere", d=d, d_c=d_c, style_sd=0.15)
-        z, positive = fresh_pairs(config, 500, stream(seed, PARTS))
-        for layers in (1, 3):
-            g = latents.mixing(d, layers, stream(seed, layers))
-            lost.append(float((g.inverse(g(z)) - z).abs().max()))
-        content.append(float((z - positive)[:, :d_c].abs().max()))
-        style.append(float((z - positive)[:, d_c:].norm(dim=1).min()))
-    return max(lost), max(content), min(style)

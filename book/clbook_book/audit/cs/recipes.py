@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from clbook import latents
 from clbook.experiments import content_style as cs
 from clbook.experiments.content_style import Config, projector
-from clbook.experiments.content_style.experiment import LOSS_ON
-from clbook.losses import infonce
 from clbook_book import records
 from clbook_book.audit.cs import computed, encoders
 from clbook_book.course.content_style import recipes as chapter
@@ -82,43 +79,30 @@ def sweep_configs() -> dict:
 
 
 def deep_configs() -> dict:
-    """{record: {(width, world, style sd, label): Config}} of the deep runs; where two have a key, the later one counts.
-    After a comma a world says what is tried besides; worlds "... of Table 1" have its tau."""
-    box = Config(d=10, d_c=5, style_sd=0.15, mixing_layers=3, layers=7, lr=3e-3, steps=8000)
+    """{record: {(width, world, style sd, label): Config}} of the deep runs; of two with a key the later one counts."""
+    box = Config(d=10, d_c=5, width=50, mixing_layers=3, layers=7, lr=3e-3, steps=8000)
     globe = box.replace(space="sphere", normalize=True, tau=0.5, lr=1e-3, steps=7000)
     bases = dict(zip(SPACES, (box, globe), strict=True))
     free = {"no content": KINDS["no content"]}
-
-    def cross(width, worlds, sds, kinds=KINDS, name="", **changes):
-        """{key: Config} of all these worlds, spreads and kinds."""
-        return {
-            (width, world + name, sd, label): bases[world].replace(
-                width=width, style_sd=sd, **kind, **changes
-            )
-            for world in worlds
-            for sd in sds
-            for label, kind in kinds.items()
-        }
-
     lower = {"lower tau_c": {"tau_c": 0.1}}
-    step = ", larger step"
+
+    def cross(world, sds, kinds=KINDS, **changes):
+        """{key: Config} of all these spreads and kinds."""
+        found = {}
+        for sd in sds:
+            for label, kind in kinds.items():
+                changed = bases[world].replace(style_sd=sd, **kind, **changes)
+                found[50, world, sd, label] = changed
+        return found
+
     found = {}
-    found["box"] = cross(50, ["box"], (0.15, 0.3))
-    found["box"] |= cross(50, ["box"], (0.15,), lower)
-    found["box-batch"] = cross(50, ["box"], (0.05,), n=1024, steps=10_000)
-    found["box-longer"] = cross(50, ["box"], (0.05,), free, ", smaller batch", n=512, steps=10_000)
-    found["sphere"] = cross(50, ["sphere"], (0.15,), KINDS | DIALS)
-    found["sphere-longer"] = cross(50, ["sphere"], (0.05, 0.3), steps=16_000)
-    found["sphere-dials"] = cross(50, ["sphere"], (0.05, 0.3), DIALS, steps=16_000)
-    found["sphere-longest"] = cross(50, ["sphere"], (0.05,), steps=64_000)
-    found["sphere-longest"] |= cross(50, ["sphere"], (0.05,), free, steps=72_000)
-    found["narrow"] = cross(10, SPACES, SDS, lr=1e-3, steps=10_000)
-    found["narrow-step"] = cross(10, ["box"], SDS, free, step, steps=10_000)
-    found["narrow-step-sphere"] = cross(10, ["sphere"], SDS, free, step, lr=3e-3, steps=64_000)
-    found["narrow-batch"] = cross(
-        10, SPACES, SDS, free, ", larger batch", n=512, lr=3e-3, steps=5000
-    )
-    found["table"] = cross(50, SPACES, (0.05,), name=" of Table 1", tau=1.0, lr=3e-3, steps=2000)
+    found["box"] = cross("box", (0.15, 0.3)) | cross("box", (0.15,), lower)
+    found["box-batch"] = cross("box", (0.05,), n=1024, steps=10_000)
+    found["sphere"] = cross("sphere", (0.15,), KINDS | DIALS)
+    found["sphere-longer"] = cross("sphere", (0.05, 0.3), steps=16_000)
+    found["sphere-dials"] = cross("sphere", (0.05, 0.3), DIALS, steps=16_000)
+    found["sphere-longest"] = cross("sphere", (0.05,), steps=64_000)
+    found["sphere-longest"] |= cross("sphere", (0.05,), free, steps=72_000)
     return {f"cs-deep-{name}": configs for name, configs in found.items()}
 
 
@@ -133,31 +117,6 @@ def rotated_configs() -> dict:
         for label, kind in KINDS.items():
             found[10, world, 0.15, label] = config.replace(**kind)
     return found
-
-
-def loss_of_x(seeds=SEEDS) -> dict:
-    """{record: {key: of each seed the least loss of s x over scales s}} of deep runs without content.
-
-    The pairs are those on which the losses of the records are measured.
-    """
-    found = {}
-    for name, configs in deep_configs().items():
-        found[name] = {}
-        for key, config in configs.items():
-            if config.d_c == 0 and "Table" not in key[1]:
-                losses = [_least_loss(config.replace(seed=seed)) for seed in seeds]
-                found[name][key] = np.array(losses)
-    return found
-
-
-def _least_loss(config: Config) -> float:
-    made = encoders.Deep([config], record=("loss",))
-    a, b = (latents.mixed(side[:, :LOSS_ON], made.state.mixing) for side in made.state.tested)
-    losses = []
-    for s in np.geomspace(1, 60, 24):
-        tau = made.state.tau
-        losses.append(infonce(s * b, s * a, tau=tau, p=config.p, normalize=config.normalize).item())
-    return min(losses)
 
 
 def projector_configs() -> dict:
@@ -202,7 +161,6 @@ CLASSES = {
     "style drawn anew": CORNERS.replace(style_sd=10.0),
     "style near the old one": CORNERS.replace(style_sd=0.2),
 }
-CLASSIFIER = {"classifier": CORNERS.replace(normalize=False, style_sd=10.0, steps=20_000)}
 # Outputs are scaled to length 1 on average; at 1/64 of a temperature that is as if they had variance 1 in each of 64
 # dimensions. So the first three rows have the temperature 1.
 BARE = PLAIN.replace(normalize=False, tau=1 / 64)
@@ -214,11 +172,6 @@ DIGITS = {
     "regular, temperature 1/2": PLAIN.replace(tau=0.5),
 }
 LONG = projector.Config(decay=4.0, steps=1000, record_every=100)
-OTHER_IMAGES = tuple(
-    projector.Config(data=name, n=2000, n_test=1000, normalize=norm)
-    for name in ("mnist", "cifar10")
-    for norm in (True, False)
-)
 WEAK_DECAY = (PLAIN.replace(method="directclr"),)
 DIRECT = {"directclr": LONG.replace(method="directclr"), "simclr": LONG}
 
@@ -252,11 +205,6 @@ def by_place(result) -> list[float]:
     """The readouts of h, r and z at the end; NaN for a place that the method does not have."""
     last = dict(zip(result.places, result.readout[-1], strict=True))
     return [last.get(place, np.nan) for place in ("h", "r", "z")]
-
-
-def effective_rank(result) -> np.ndarray:
-    """(T, places) effective rank of the outputs."""
-    return result.rank
 
 
 COLLAPSE = stacked("loss", "within", cosines="cosines", style="style_r2")
@@ -303,16 +251,12 @@ def of_deep(says, run, variants: dict, seeds=SEEDS) -> Recipe:
 
 COMPUTED = (
     computed.keeping,
-    computed.scaled_inverse,
     computed.parts,
     computed.temperatures,
-    computed.inverse,
     computed.errors,
-    computed.ratios,
     computed.readings,
     computed.recipe,
     computed.surface,
-    loss_of_x,
 )
 RECIPES = {f"cs-{one.__name__.replace('_', '-')}": Computed(one) for one in COMPUTED}
 RECIPES["cs-five"] = Recipe(
@@ -322,15 +266,6 @@ RECIPES["cs-five"] = Recipe(
     fields(size=map_size),
     ("size",),
     start=0.02,
-)
-RECIPES["cs-other-images"] = Recipe(
-    "photographs and handwritten digits through the projector, outputs normalised or not",
-    projector.run,
-    OTHER_IMAGES,
-    fields("spectrum", "rows", rank=effective_rank),
-    ("loss",),
-    start=1.0,  # they are recorded at the start and at the end alone
-    record=READ_ASKED,
 )
 RECIPES["cs-sphere-grid"] = Recipe(
     "linear encoders on the sphere over contents, temperatures and spreads of style, three seeds",
@@ -401,15 +336,6 @@ RECIPES["cs-classes"] = of_variants(
     COLLAPSE,
     ("loss", "within"),
     start=0.02,
-    record=COLLAPSE_ASKED,
-)
-RECIPES["cs-classifier"] = of_variants(
-    "classifiers of four classes, three seeds",
-    encoders.Classifiers.run,
-    CLASSIFIER,
-    COLLAPSE,
-    ("loss", "within"),
-    start=0.01,
     record=COLLAPSE_ASKED,
 )
 RECIPES["cs-digits"] = of_variants(

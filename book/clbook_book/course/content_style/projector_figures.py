@@ -67,16 +67,16 @@ def surfaces(content, style, losses) -> Picture:
     )
 
 
-def _spectra(ax, result, frame, title, told="readout", between=" "):
-    """Covariance spectra before (dashed) and after (solid) the projector, as in CS Fig. 2, each with a number."""
+def _spectra(ax, result, frame, title):
+    """Covariance spectra before (dashed) and after (solid) the projector, as in CS Fig. 2, each with its rank."""
     spectrum = result.spectrum[frame]
-    number = getattr(result, told)[frame]
+    rank = result.rank[frame]
     for k, name, tone, line in SIDES:
         values = spectrum[k]
         index = np.arange(1, len(values) + 1)
         shown = np.maximum(values, FLOOR)
         place = result.places[k]
-        label = f"{name}{between}{number[k]:.3g}"
+        label = f"{name}\nrank {rank[k]:.3g}"
         ax.plot(index, shown, color=tone, ls=line, gid=place, label=label)
     ax.set_yscale("log")
     ax.set_ylim(FLOOR, 1.6)
@@ -96,25 +96,12 @@ def _says(result, frame):
 
 
 @needs("spectrum", "readout")
-def spectra(results) -> Picture:
-    """`_spectra` of each {title: result} at its end."""
-    fig, (row,) = axes(len(results), width=7.8, height=3.0, sharey=True)
-    said = []
-    for ax, (title, result) in zip(row, results.items(), strict=True):
-        _spectra(ax, result, -1, title)
-        legend(ax, loc="lower left", title="readout")
-        said.append(f"{title}: {_says(result, -1)}")
-    row[0].set_ylabel("eigenvalue / largest")
-    return Picture(fig, "; ".join(said) + ".")
-
-
-@needs("spectrum", "readout")
 def snapshot(result, frame=-1) -> Picture:
     """One recorded time: spectra (left), readout so far (right)."""
     fig, ((left, right),) = axes(2, width=7.4, height=3.0)
     c = result.config
     now = result.steps[frame]
-    _spectra(left, result, frame, f"iteration {now}", "rank", "\nrank ")
+    _spectra(left, result, frame, f"iteration {now}")
     left.set_ylabel("eigenvalue / largest")
     name_lines(left, 24)
     steps = result.steps
