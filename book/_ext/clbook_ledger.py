@@ -180,6 +180,7 @@ def rows(app, paper: str) -> list[dict]:
         source = f"{paper} {item['item']}"
         mine = [row for row in app.clbook_rows if source in row["source"].split("; ")]
         found.append({**item, "claims": mine})
+        found[-1]["state"] = state_of(found[-1])
     return found
 
 
@@ -190,11 +191,13 @@ def counts(app) -> list[tuple[str, list]]:
     for state, says in (
         ("claimed", "judged"),
         ("definition", "definitions"),
+        ("identity", "true by construction"),
+        ("by reading", "settled by reading"),
         ("not tested", "not tested"),
     ):
         numbers = []
         for paper in PAGES:
-            numbers.append(sum(state_of(item) == state for item in items[paper]))
+            numbers.append(sum(item["state"] == state for item in items[paper]))
         table.append((f"of these {says}", numbers))
     kinds = [(row["paper"], row["verdict"], row["ours"]) for row in app.clbook_rows]
     for ours, whose in ((False, "claims of the paper"), (True, "questions of ours")):
@@ -212,10 +215,12 @@ def verdicts(app, paper: str) -> list[tuple[str, int]]:
 
 
 def state_of(item: dict) -> str:
-    """What the ledger has to say of an item: "claimed", "definition" or "not tested"."""
+    """What the ledger has to say of an item: "claimed", "definition", "identity", "by reading" or "not tested"."""
     if item["claims"]:
         return "claimed"
-    return "definition" if item.get("kind") == "definition" else "not tested"
+    if item.get("untested", "").lower().startswith("by reading"):
+        return "by reading"
+    return item.get("kind", "not tested")
 
 
 def address(app, docname: str, target: str) -> str:
@@ -338,9 +343,9 @@ def write_json(app, exception):
                     "setting": "",
                     "bar": "",
                     "condition": "",
-                    "measured": item["untested"],
+                    "measured": item.get("untested", ""),
                     "evidence": "",
-                    "verdict": "not tested",
+                    "verdict": "identity" if item["state"] == "identity" else "not tested",
                     "margin": None,
                     "interval": None,
                     "chapter": "ledger",

@@ -27,8 +27,8 @@ def filled(kind, prefix="item", claims=("Fig. 5, b",), **how):
     """The HTML of a kind of table; none of its items was tested, and those in `claims` could be."""
     items = []
     for k, (name, says) in enumerate(ITEMS.items()):
-        of = "claim" if name in claims else "definition"
-        item = {"id": f"{prefix}-{k}", "item": name, "says": says, "kind": of, "claims": []}
+        of = "not tested" if name in claims else "definition"
+        item = {"id": f"{prefix}-{k}", "item": name, "says": says, "state": of, "claims": []}
         items.append(item | {"untested": "not run", "place": ""})
     given = {"papers": ("LS", "SA"), "verdicts": VERDICTS, "table": [], "words": judging.words}
     given |= {"counts": [("holds", 1)], "headlines": []}
