@@ -72,8 +72,8 @@ class QuoteRole(SphinxRole):
 class PartDirective(SphinxDirective):
     """`{claims}` in a chapter: one line that leads to the rows of the claims on its question.
 
-    The rows stand on the papers' pages, under the items: `{paper-items} LS`; `{ledger-errors} LS` lists the errors. In
-    the ledger `{ledger-counts}`, `{ledger-items} LS`.
+    The rows stand on the papers' pages, under the items: `{paper-items} LS`; `{paper-summary} LS` has their
+    counts and what weighs most, `{ledger-errors} LS` the errors. In the ledger `{ledger-counts}`, `{ledger-items} LS`.
     """
 
     optional_arguments = 1
@@ -288,9 +288,9 @@ def fill(app, doctree, docname):
             kind = "evidence"
         elif kind == "ledger-counts":
             given = {"papers": PAGES, "table": counts(app)}
-        elif kind == "ledger-items":
+        elif kind in ("ledger-items", "paper-items"):
             given = {"items": rows(app, paper)}
-        elif kind == "paper-items":
+        elif kind == "paper-summary":
             known = {row["id"]: row for row in app.clbook_rows}
             headlines = [known[id] for id in read_paper(paper).headlines]
             given = {
@@ -360,7 +360,7 @@ def setup(app):
     app.add_node(Part)
     app.add_node(Quote)
     app.add_role("claim", QuoteRole())
-    for name in ("claims", "ledger-counts", "ledger-items", "paper-items", "ledger-errors"):
+    for name in ("claims", "ledger-counts", "ledger-items", "paper-items", "paper-summary", "ledger-errors"):
         app.add_directive(name, PartDirective)
     app.connect("builder-inited", judge)
     app.connect("doctree-read", look)
