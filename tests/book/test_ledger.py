@@ -90,7 +90,7 @@ def test_a_verdict_its_figure_and_its_bar_are_seen_and_the_setting_is_folded(tab
     claim = page.locator("#claim-ls-theorem-3-1")
     for part in ("verdict", "measured", "bar"):
         assert claim.locator(f".{part}").is_visible(), part
-    setting = claim.get_by_text("In the paper:")
+    setting = claim.locator(".setting")
     assert not setting.is_visible()
     claim.locator("summary").click()
     assert setting.is_visible()
