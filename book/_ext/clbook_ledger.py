@@ -360,7 +360,14 @@ def setup(app):
     app.add_node(Part)
     app.add_node(Quote)
     app.add_role("claim", QuoteRole())
-    for name in ("claims", "ledger-counts", "ledger-items", "paper-items", "paper-summary", "ledger-errors"):
+    for name in (
+        "claims",
+        "ledger-counts",
+        "ledger-items",
+        "paper-items",
+        "paper-summary",
+        "ledger-errors",
+    ):
         app.add_directive(name, PartDirective)
     app.connect("builder-inited", judge)
     app.connect("doctree-read", look)
