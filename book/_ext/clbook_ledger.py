@@ -54,6 +54,11 @@ NAMED = re.compile(
 )  # a test, or perhaps a claim
 
 
+# The verdicts in the order in which a paper's page counts them: what holds, what does not, what is not known.
+TOLD = ("holds", "holds when", "seen here", "identity", "misprinted", "fails", "not seen here")
+TOLD += ("undecided", "not tested")
+
+
 class Part(nodes.General, nodes.Element):
     """Where a part of the ledger will stand: `kind`, and the paper it is about, or None for all."""
 
@@ -211,7 +216,7 @@ def counts(app) -> list[tuple[str, list]]:
 def verdicts(app, paper: str) -> list[tuple[str, int]]:
     """(verdict, how many of the paper's own claims have it), those that none has left out."""
     own = [row["verdict"] for row in app.clbook_rows if row["paper"] == paper and not row["ours"]]
-    return [(verdict, own.count(verdict)) for verdict in judging.VERDICTS if verdict in own]
+    return [(verdict, own.count(verdict)) for verdict in TOLD if verdict in own]
 
 
 def state_of(item: dict) -> str:
