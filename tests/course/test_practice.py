@@ -40,7 +40,7 @@ READOUTS = {
     for place in ("before the projector", "after")
 }
 # The claims that the text asks about, and that do not hold or were not decided. The rules state all others as facts.
-OPEN = {"sa-batch-linear", "cs-photo-before", "cs-photo-fig-2"}
+OPEN = {"sa-photo-centres", "cs-photo-before", "cs-photo-fig-2"}
 
 
 def solution(label):
