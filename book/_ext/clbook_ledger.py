@@ -1,8 +1,7 @@
 """Sphinx extension of the book: the judged claims on the chapters, on the papers' pages and in the ledger.
 
 All claims are judged before any page is read, as `python -m clbook_book.audit` does it, a process a paper. What comes
-out
-is kept beside the notebooks' outputs, so that a build of the same package judges nothing again.
+out is kept beside the notebooks' outputs, so that a build of the same package judges nothing again.
 """
 
 from __future__ import annotations
@@ -52,11 +51,18 @@ LEDGER = "book/ledger"
 NAMED = re.compile(
     r"tests/[\w/]+\.py(?:::\w+)?|[a-z]+(?:-[a-z0-9]+)+"
 )  # a test, or perhaps a claim
-
-
-# The verdicts in the order in which a paper's page counts them: what holds, what does not, what is not known.
-TOLD = ("holds", "holds when", "seen here", "identity", "misprinted", "fails", "not seen here")
-TOLD += ("undecided", "not tested")
+# How a paper's page counts its claims: what holds first, then what does not, then what is not known.
+COUNTED = {
+    "holds": "hold",
+    "holds when": "hold under a condition",
+    "seen here": "were seen here",
+    "identity": "are identities",
+    "misprinted": "are misprinted",
+    "fails": "fail",
+    "not seen here": "were not seen here",
+    "undecided": "are undecided",
+    "not tested": "were not tested",
+}
 
 
 class Part(nodes.General, nodes.Element):
@@ -213,19 +219,15 @@ def counts(app) -> list[tuple[str, list]]:
     return table
 
 
-def verdicts(app, paper: str) -> list[tuple[str, int]]:
-    """(verdict, how many of the paper's own claims have it), those that none has left out."""
+def verdicts(app, paper: str) -> list[tuple[int, str]]:
+    """(how many of the paper's own claims, what became of them), for each verdict that one has."""
     own = [row["verdict"] for row in app.clbook_rows if row["paper"] == paper and not row["ours"]]
-    return [(verdict, own.count(verdict)) for verdict in TOLD if verdict in own]
+    return [(own.count(name), says) for name, says in COUNTED.items() if name in own]
 
 
 def state_of(item: dict) -> str:
     """What the ledger has to say of an item: "claimed", "definition", "identity", "by reading" or "not tested"."""
-    if item["claims"]:
-        return "claimed"
-    if item.get("untested", "").lower().startswith("by reading"):
-        return "by reading"
-    return item.get("kind", "not tested")
+    return "claimed" if item["claims"] else item.get("kind", "not tested")
 
 
 def address(app, docname: str, target: str) -> str:
@@ -298,11 +300,7 @@ def fill(app, doctree, docname):
         elif kind == "paper-summary":
             known = {row["id"]: row for row in app.clbook_rows}
             headlines = [known[id] for id in read_paper(paper).headlines]
-            given = {
-                "items": rows(app, paper),
-                "counts": verdicts(app, paper),
-                "headlines": headlines,
-            }
+            given = {"counts": verdicts(app, paper), "headlines": headlines}
         else:
             errors, known = [], {row["id"]: row for row in app.clbook_rows}
             for error in read_paper(paper).errors:

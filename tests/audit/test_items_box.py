@@ -31,7 +31,7 @@ def filled(kind, prefix="item", claims=("Fig. 5, b",), **how):
         item = {"id": f"{prefix}-{k}", "item": name, "says": says, "state": of, "claims": []}
         items.append(item | {"untested": "not run", "place": ""})
     given = {"papers": ("LS", "SA"), "verdicts": VERDICTS, "table": [], "words": judging.words}
-    given |= {"counts": [("holds", 1)], "headlines": []}
+    given |= {"counts": [(1, "hold")], "headlines": []}
     return TEMPLATE.render(given | {"items": items} | how, kind=kind)
 
 

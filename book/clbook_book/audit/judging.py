@@ -187,7 +187,7 @@ class Measures(dict):
     measures = Measures()
 
     @measures("ls-eq-14")
-    def pairwise(pairwise):
+    def pairwise_forces(pairwise):
         return Finding(...)
     """
 
