@@ -48,6 +48,9 @@ KEYS = (
 )  # of ledger.json
 PAGES = {name: f"book/papers/{name.lower()}" for name in judging.NAMES}
 LEDGER = "book/ledger"
+RUNS = (
+    "the-runs-behind-these-verdicts"  # on a paper's page: the section whose own sections are folded
+)
 NAMED = re.compile(
     r"tests/[\w/]+\.py(?:::\w+)?|[a-z]+(?:-[a-z0-9]+)+"
 )  # a test, or perhaps a claim
@@ -321,6 +324,19 @@ def fill(app, doctree, docname):
         part.replace_self(nodes.raw("", html, format="html"))
 
 
+def fold(app, doctree, docname):
+    """Fold each section of runs on a paper's page to its title: the verdicts are what a reader comes for."""
+    for runs in doctree.findall(nodes.section):
+        if docname not in PAGES.values() or RUNS not in runs["ids"]:
+            continue
+        for section in [part for part in runs if isinstance(part, nodes.section)]:
+            title, *rest = section.children
+            opened = '<details class="clbook-runs"><summary>', "</summary>", "</details>"
+            start, middle, end = (nodes.raw("", html, format="html") for html in opened)
+            section.children = []
+            section.extend([start, title, middle, *rest, end])
+
+
 def write_json(app, exception):
     """`ledger.json` beside `index.html`: one record a claim and item that it is about, one for each untested item."""
     if exception or app.builder.format != "html":
@@ -379,5 +395,6 @@ def setup(app):
     app.connect("env-check-consistency", check)
     app.connect("doctree-resolved", fill)
     app.connect("doctree-resolved", quote)
+    app.connect("doctree-resolved", fold, priority=950)  # notebooks to download have been written
     app.connect("build-finished", write_json)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

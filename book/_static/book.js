@@ -75,6 +75,21 @@ document.addEventListener("DOMContentLoaded", () => {
   }, { passive: true });
 });
 
+// On a paper's page each section of runs is folded: a link to a place in it unfolds it, and so does printing.
+document.addEventListener("DOMContentLoaded", () => {
+  const folded = [...document.querySelectorAll("details.clbook-runs")];
+  const unfold = () => {
+    const place = location.hash.length > 1 && document.getElementById(location.hash.slice(1));
+    const runs = place && (place.closest("details.clbook-runs") ?? place.closest("section")?.querySelector(":scope > details.clbook-runs"));
+    if (!runs || runs.open) return;
+    runs.open = true;
+    place.scrollIntoView();
+  };
+  addEventListener("hashchange", unfold);
+  addEventListener("beforeprint", () => folded.forEach((runs) => { runs.open = true; }));
+  unfold();
+});
+
 // On a wide screen the column of the contents is used: what the page has to play with stands there, too.
 document.addEventListener("DOMContentLoaded", () => {
   const column = document.querySelector(".bd-sidebar-secondary");

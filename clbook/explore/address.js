@@ -31,14 +31,20 @@ window.clbookAddress ??= (() => {
     }, WAIT);
   }
 
+  function show(name, how) { // unfold what the block stands in, and scroll to it
+    const figure = blocks.get(name)?.figure;
+    for (let folded = figure?.closest("details"); folded; folded = folded.parentNode.closest("details")) folded.open = true;
+    figure?.scrollIntoView(how);
+  }
+
   // An address that is opened, or written: set the blocks that it names, and show the first one.
   addEventListener("hashchange", () => {
     seen = location.hash;
     const found = [...wanted()];
     found.forEach(([name, values]) => blocks.get(name).follow(values));
-    if (found.length) blocks.get(found[0][0]).figure.scrollIntoView({ block: "nearest", behavior: behavior() });
+    if (found.length) show(found[0][0], { block: "nearest", behavior: behavior() });
   });
-  addEventListener("load", () => blocks.get([...wanted().keys()][0])?.figure.scrollIntoView({ block: "center" }));
+  addEventListener("load", () => show([...wanted().keys()][0], { block: "center" }));
 
   // A block of the page, from now on part of its address; what the address asks of it now.
   function join(name, block) {
