@@ -189,8 +189,7 @@ def add_computed(app, doctree, docname):
     time = f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.1f} minutes"
     versions = app.config.clbook_environment
     text = (
-        f"The code of this page took {time} when the book was built (runs that were already in the sweep cache, "
-        f"or that come with the book as records, take none), on {versions['device']}, with clbook "
+        f"The code of this page took {time} when the book was built, on {versions['device']}, with clbook "
         f"{versions['clbook']}, torch {versions['torch']} and Python {versions['python']}."
     )
     doctree.append(nodes.paragraph(text, text, classes=["clbook-computed"]))

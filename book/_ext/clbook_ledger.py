@@ -54,18 +54,18 @@ RUNS = (
 NAMED = re.compile(
     r"tests/[\w/]+\.py(?:::\w+)?|[a-z]+(?:-[a-z0-9]+)+"
 )  # a test, or perhaps a claim
-# How a paper's page counts its claims: what holds first, then what does not, then what is not known.
-COUNTED = {
-    "holds": "hold",
-    "holds when": "hold under a condition",
-    "seen here": "were seen here",
-    "identity": "are identities",
-    "misprinted": "are misprinted",
-    "fails": "fail",
-    "not seen here": "were not seen here",
-    "undecided": "are undecided",
-    "not tested": "were not tested",
-}
+# The order in which a paper's page counts its claims: what holds first, then what does not, then what is not known.
+COUNTED = (
+    "holds",
+    "holds when",
+    "seen here",
+    "identity",
+    "misprinted",
+    "fails",
+    "not seen here",
+    "undecided",
+    "not tested",
+)
 
 
 class Part(nodes.General, nodes.Element):
@@ -222,10 +222,10 @@ def counts(app) -> list[tuple[str, list]]:
     return table
 
 
-def verdicts(app, paper: str) -> list[tuple[int, str]]:
-    """(how many of the paper's own claims, what became of them), for each verdict that one has."""
+def verdicts(app, paper: str) -> list[tuple[str, int]]:
+    """(verdict, how many of the paper's own claims have it), for each that one has."""
     own = [row["verdict"] for row in app.clbook_rows if row["paper"] == paper and not row["ours"]]
-    return [(own.count(name), says) for name, says in COUNTED.items() if name in own]
+    return [(name, own.count(name)) for name in COUNTED if name in own]
 
 
 def state_of(item: dict) -> str:

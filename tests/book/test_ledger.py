@@ -96,6 +96,23 @@ def test_a_verdict_its_figure_and_its_bar_are_seen_and_the_setting_is_folded(tab
     assert setting.is_visible()
 
 
+def test_a_link_to_the_runs_unfolds_their_section(tabs):
+    page = tabs().page
+    page.goto((HTML / "book/papers/ls.html").as_uri())
+    opened = "[...document.querySelectorAll('details.clbook-runs[open]')].map(e => e.parentNode.id)"
+    assert page.locator("details.clbook-runs").count() > 10 and page.evaluate(opened) == []
+    claim = page.locator("#claim-ls-persist")
+    claim.locator("summary").click()
+    claim.get_by_text("The runs").click()
+    page.wait_for_function(f"{opened}.length == 1")
+    assert page.locator("#ls-linear").evaluate("e => Math.abs(e.getBoundingClientRect().top)") < 200
+    page.goto((HTML / "book/papers/ls.html").as_uri() + "#threshold:tau=0.2")
+    threshold = page.locator("figure.clbook-explorer").filter(
+        has_text="Where the plateau is reached"
+    )
+    threshold.wait_for(state="visible")
+
+
 @pytest.mark.parametrize("name", judging.NAMES)
 def test_the_first_screen_has_the_counts_and_what_weighs_most(tabs, name):
     page = tabs().page
