@@ -1,12 +1,17 @@
-// The block that trains in the page: sliders, a worker that runs the traced step, and a canvas. No library, no request.
+// The block that trains in the page: sliders, a worker that runs the traced step, and one canvas, which shows the start
+// before a reader trains and follows each change of a setting. No library, no request.
 window.clbookHere ??= (() => {
   const { write, join } = window.clbookAddress; // of address.js
-  const { fits, refusal, check } = window.clbookSettings; // of settings.js
+  const { fits, short, refusal, check } = window.clbookSettings; // of settings.js
+  const tasks = window.clbookTasks; // of tasks.js
   const shared = window.clbookShared; // what all workers begin with: stands before this script
   const reduced = matchMedia("(prefers-reduced-motion: reduce)");
-  const INK = "#1b1f24", MUTED = "#5b6470", GRID = "#dde1e6", LETTERS = "12px DejaVu Sans, Verdana, sans-serif";
+  const LETTERS = "12px DejaVu Sans, Verdana, sans-serif";
+  const LIGHT = { INK: "#1b1f24", MUTED: "#5b6470", GRID: "#dde1e6", GROUND: "#ffffff" };
+  const DARK = { INK: "#e6e9ed", MUTED: "#a9b1bb", GRID: "#3d444d", GROUND: "#121212" };
+  let { INK, MUTED, GRID, GROUND } = LIGHT; // of the page that is drawn on: the picture has no ground of its own
   const PINS = 3; // pictures beside each other, the running one included
-  const HEAD = 20, EDGE = 8; // pixels: of the line above a run with its name, and left free at both ends of it
+  const HEAD = 20, EDGE = 8; // pixels: of a line above a run, and left free at both ends of it
 
   // --- a plot on a canvas ---
   // Round numbers between low and high, about `count` of them.
@@ -55,9 +60,14 @@ window.clbookHere ??= (() => {
     const pad = 0.06 * Math.max(high - low, 1e-9);
     return [low - pad, high + pad];
   };
+  // The same, of numbers that come while it trains: round ends, so that a picture changes its scale seldom.
+  function roomy(values) {
+    const [low, high] = extent(values), step = (high - low) / 4, unit = 2 ** Math.ceil(Math.log2(step));
+    return [Math.floor(low / unit) * unit, Math.ceil(high / unit) * unit];
+  }
   const when = (at) => at === null ? "not separable so far" : `separable from iteration ${at}`;
   const upright = (at, toX, g, frame) => {
-    g.strokeStyle = "#111"; g.lineWidth = 1.4; g.beginPath();
+    g.strokeStyle = INK; g.lineWidth = 1.4; g.beginPath();
     g.moveTo(toX(at + 1), frame.y); g.lineTo(toX(at + 1), frame.y + frame.h); g.stroke();
   };
   function within(g, frame, drawing) { // nothing of it outside of the axes
@@ -75,19 +85,34 @@ window.clbookHere ??= (() => {
     g.stroke();
   }
 
+  function dot(g, x, y, radius, colour, alpha = 0.8) {
+    g.fillStyle = colour; g.globalAlpha = alpha;
+    g.beginPath(); g.arc(x, y, radius, 0, 2 * Math.PI); g.fill();
+    g.globalAlpha = 1;
+  }
+  function outlined(g, text, x, y, colour) { // to be read on lines and points
+    g.fillStyle = colour; g.strokeStyle = GROUND; g.lineWidth = 3; g.globalAlpha = 1;
+    for (const draw of ["strokeText", "fillText"]) g[draw](text, x, y);
+  }
+  function numbered(g, places, colours) { // the number of each point beside it
+    g.font = LETTERS; g.textAlign = "left"; g.textBaseline = "bottom";
+    places.forEach(([x, y], i) => outlined(g, String(i), x + 3, y - 2, colours(i)));
+  }
+
   // How each kind of panel is drawn. A run as it stands: {rows: [{t, row}], labels, recorded: {name: shape}, steps, at}; a panel
   // is as live/panels.py says.
   const kinds = {
     paths(g, frame, run, panel, colours) {
       const name = panel.of[0], [, n] = run.recorded[name], rows = run.rows;
       const all = rows.flatMap(({ row }) => Array.from(row[name]));
-      const title = run.at === undefined ? panel.title : when(run.at);
-      const [toX, toY] = stage(g, frame, [1, run.steps + 1, ...extent(all)],
-        { log: [true, false], xlabel: "iteration + 1", ylabel: "embedding", title });
+      const title = run.at === undefined || rows.length < 2 ? panel.title : when(run.at);
+      const [toX, toY] = stage(g, frame, [1, run.steps + 1, ...roomy(all)],
+        { log: [true, false], xlabel: "iteration", ylabel: "embedding", title });
       within(g, frame, () => {
         for (let i = 0; i < n; i++) {
           g.strokeStyle = colours[run.labels[i] % colours.length]; g.globalAlpha = run.labels[i] ? 0.45 : 0.75;
-          stroke(g, rows.map(({ t, row }) => [toX(t + 1), toY(row[name][i])]));
+          stroke(g, rows.map(({ t, row }) => [toX(t + 1), toY(row[name][i])])); // t + 1: an axis by ratios has no 0
+          dot(g, toX(rows.at(-1).t + 1), toY(rows.at(-1).row[name][i]), 2.5, g.strokeStyle);
         }
         g.globalAlpha = 1;
         if (run.at !== null && run.at !== undefined) upright(run.at, toX, g, frame);
@@ -99,10 +124,10 @@ window.clbookHere ??= (() => {
       const place = d === 3 ? turned(panel.eye) : (v, i) => [v[i * d], v[i * d + 1], 1];
       const lift = (i) => panel.ball && d === 2 ? 1 + 0.25 * (0.618 * i % 1) : 1; // a band, in which each can be seen
       const at = (v, i) => { const [x, y, depth] = place(v, i); return [lift(i % n) * x, lift(i % n) * y, depth]; };
-      const all = Array.from({ length: n }, (_, i) => at(row[name], i));
-      const copies = views ? Array.from({ length: row[views].length / d }, (_, i) => at(row[views], i)) : [];
-      const edge = d === 3 ? 1.15 : 1.4, both = [...all, ...copies];
-      const xs = panel.ball ? [-edge, edge] : extent(both.map(([x]) => x)), ys = panel.ball ? xs : extent(both.map(([, y]) => y));
+      const of = (row, which) => Array.from({ length: row[which].length / d }, (_, i) => at(row[which], i));
+      const all = of(row, name), copies = views ? of(row, views) : [];
+      const edge = d === 3 ? 1.15 : 1.4, reach = (axis) => roomy(run.rows.flatMap((one) => panel.of.flatMap((which) => of(one.row, which).map((p) => p[axis]))));
+      const [xs, ys] = panel.ball ? [[-edge, edge], [-edge, edge]] : [reach(0), reach(1)];
       const scale = Math.max((xs[1] - xs[0]) / frame.w, (ys[1] - ys[0]) / frame.h);
       const around = ([low, high], size) => [(low + high - scale * size) / 2, (low + high + scale * size) / 2];
       const title = `${panel.title ? panel.title + ", " : ""}iteration ${t}`;
@@ -110,15 +135,28 @@ window.clbookHere ??= (() => {
       const [toX, toY] = stage(g, frame, [...around(xs, frame.w), ...around(ys, frame.h)], words);
       if (panel.ball) { g.strokeStyle = MUTED; g.beginPath(); g.arc(toX(0), toY(0), toX(1) - toX(0), 0, 2 * Math.PI); g.stroke(); }
       within(g, frame, () => {
-        const dot = ([x, y, depth], k, radius) => {
-          g.fillStyle = g.strokeStyle = colours[run.labels[k] % colours.length]; g.globalAlpha = depth < 0 ? 0.25 : 0.8;
-          g.beginPath(); g.arc(toX(x), toY(y), radius, 0, 2 * Math.PI); g.fill();
-        };
-        all.forEach((p, i) => {
-          dot(p, i, 3);
-          g.globalAlpha = 0.6;
+        const own = (i) => colours[run.labels[i] % colours.length];
+        all.forEach(([x, y, depth], i) => {
+          dot(g, toX(x), toY(y), 3, own(i), depth < 0 ? 0.25 : 0.8);
+          g.strokeStyle = own(i); g.globalAlpha = 0.6;
           stroke(g, copies.filter((_, k) => k % n === i).map(([x, y]) => [toX(x), toY(y)]));
         });
+        if (panel.numbers) numbered(g, all.map(([x, y]) => [toX(x), toY(y)]), own);
+      });
+    },
+
+    // The data of the start, at one scale in both directions; numbers lie on a line, apart in height so that all are seen.
+    data(g, frame, run, panel, colours) {
+      const values = run.rows[0].row[panel.of[0]], d = run.recorded[panel.of[0]].at(-1);
+      const all = Array.from({ length: values.length / d }, (_, i) => d === 2 ? [values[2 * i], values[2 * i + 1]] : [values[i], (0.618 * i) % 1 - 0.5]);
+      const given = panel.limits, [low, high] = given && values.every((v) => v >= given[0] && v <= given[1]) ? given : roomy([...values, ...given ?? []]);
+      const scale = (high - low) / Math.min(frame.w, frame.h), around = (size) => [(low + high - scale * size) / 2, (low + high + scale * size) / 2];
+      const [toX, toY] = stage(g, frame, [...around(frame.w), ...(d === 2 ? around(frame.h) : [-2, 2])], { title: panel.title, bare: true });
+      g.strokeStyle = GRID; g.strokeRect(frame.x, frame.y, frame.w, frame.h);
+      const own = (i) => colours[run.labels[i] % colours.length];
+      within(g, frame, () => {
+        all.forEach(([x, y], i) => dot(g, toX(x), toY(y), 3, own(i)));
+        if (panel.numbers) numbered(g, all.map(([x, y]) => [toX(x), toY(y)]), own);
       });
     },
 
@@ -126,7 +164,7 @@ window.clbookHere ??= (() => {
       const lines = panel.of.flatMap((name) => Array.from({ length: run.recorded[name].at(-1) }, (_, j) =>
         run.rows.map(({ t, row }) => [t + 1, row[name][j]])));
       const values = lines.flat().map(([, v]) => v);
-      const [toX, toY] = stage(g, frame, [1, run.steps + 1, ...(panel.limits ?? extent(values, panel.log))],
+      const [toX, toY] = stage(g, frame, [1, run.steps + 1, ...(panel.limits ?? (panel.log ? extent(values, true) : roomy(values)))],
         { log: [true, panel.log], xlabel: panel.xlabel, title: panel.title || panel.names.join(", ") });
       const named = lines.length > 1 && lines.length === panel.names.length; // one line for each name: it stands at its end
       const dashes = named ? [[], [7, 5], [2, 3]] : [[]], taken = []; // lines that lie on each other are told apart
@@ -135,6 +173,7 @@ window.clbookHere ??= (() => {
         g.setLineDash(dashes[k % dashes.length]);
         stroke(g, line.map(([x, v]) => [toX(x), panel.log && v <= 0 ? NaN : toY(v)]));
         g.setLineDash([]);
+        dot(g, toX(line.at(-1)[0]), toY(line.at(-1)[1]), 2.5, g.strokeStyle);
       }));
       if (!named) return;
       // A name stands above the end of its line, of lines that fall below it, where there is room; from the highest line
@@ -151,8 +190,7 @@ window.clbookHere ??= (() => {
         taken.push(y);
         const right = end.x > frame.x + frame.w / 2;
         g.textAlign = right ? "right" : "left"; g.textBaseline = "top";
-        g.fillStyle = end.colour; g.strokeStyle = "#fff"; g.lineWidth = 3;
-        for (const draw of ["strokeText", "fillText"]) g[draw](end.name, end.x + (right ? -3 : 3), y);
+        outlined(g, end.name, end.x + (right ? -3 : 3), y, end.colour);
       }));
     },
 
@@ -167,6 +205,10 @@ window.clbookHere ??= (() => {
         const top = toY(Math.max(v, floor)), foot = panel.log ? frame.y + frame.h : toY(0);
         g.fillRect(toX(i + 0.7), Math.min(top, foot), toX(i + 1.3) - toX(i + 0.7), Math.abs(foot - top));
       }));
+      g.font = LETTERS.replace("12", "10"); g.textAlign = "center"; g.textBaseline = "bottom";
+      const room = toX(2) - toX(1) >= 22; // of a number above its bar
+      if (room) values.forEach((v, i) => outlined(g, String(Number(v.toPrecision(2))).replace("-", "\u2212"), toX(i + 1),
+        Math.max(Math.min(toY(Math.max(v, floor)), frame.y + frame.h), frame.y + 12) - 1, INK));
     },
   };
 
@@ -191,12 +233,61 @@ window.clbookHere ??= (() => {
     g.fillText(written(k), x + EDGE, y + 4);
   }
 
+  // The numbers in question, in one line; a share has a bar beside it.
+  function meters(g, says, row, { x, y, w }) {
+    const bar = w > 400 ? 60 : 24, texts = says.map((each) => tasks.phrase(row, each));
+    g.font = LETTERS; g.textAlign = "left"; g.textBaseline = "top";
+    let at = x + EDGE;
+    says.forEach(([name, , , kind], k) => {
+      g.fillStyle = INK; g.fillText(texts[k], at, y + 4);
+      at += g.measureText(texts[k]).width + 6;
+      if (kind === "%") {
+        g.fillStyle = GRID; g.fillRect(at, y + 7, bar, 7);
+        g.fillStyle = INK; g.fillRect(at, y + 7, bar * Math.max(0, Math.min(1, tasks.entry(row, name))), 7);
+        at += bar;
+      }
+      at += 14;
+    });
+  }
+
   function draw(g, box, run, panel, colours) {
-    if (!run.rows.length) return;
-    const [left, below] = panel.ball ? [10, 10] : [56, 40]; // room for numbers and words along the axes
-    const frame = { x: box.x + left, y: box.y + 26, w: box.w - left - 20, h: box.h - 26 - below };
+    const [left, below] = panel.ball || panel.kind === "data" ? [10, 10] : [56, 40]; // room for numbers and words along the axes
+    const frame = { x: box.x + left, y: box.y + 26, w: box.w - left - (left === 10 ? 10 : 20), h: box.h - 26 - below };
     const paths = panel.kind === "points" && run.recorded[panel.of[0]].at(-1) === 1;
     kinds[paths ? "paths" : panel.kind](g, frame, run, panel, colours);
+  }
+
+  // Where all of it stands: of each run its name, the numbers in question and its panels, in pixels. Panels stand side by
+  // side; on a phone two by two, with curves and bars below each other. Where one panel is all, runs stand side by side.
+  function layout(panels, count, width, { named, says }) {
+    const narrow = width < 480, rows = [];
+    const wide = ({ kind }) => kind === "curves" || kind === "bars";
+    for (const panel of panels) {
+      const last = rows.at(-1), joins = !narrow || (last?.length === 1 && !wide(last[0]) && !wide(panel));
+      if (last && joins) last.push(panel); else rows.push([panel]);
+    }
+    const tall = narrow ? (row) => row.length > 1 ? Math.max(190, width / 2 + 16) : 190 : () => count === 1 && panels.length === 1 ? 330 : 260;
+    const heads = (named ? HEAD : 0) + (says && (narrow || !named) ? HEAD : 0), each = heads + rows.reduce((sum, row) => sum + tall(row), 0);
+    const beside = !narrow && panels.length === 1, places = [];
+    for (let i = 0; i < count; i++) {
+      const w = beside ? width / count : width, x = beside ? i * w : 0, boxes = [];
+      let y = beside ? 0 : i * each;
+      const half = named && says && !narrow ? w / 2 : 0; // name and numbers share a line
+      const name = named && { x, y, w: half || w }, meter = says && { x: x + half, y: y + (named && narrow ? HEAD : 0), w: w - half };
+      y += heads;
+      for (const row of rows) {
+        const shares = row.reduce((sum, { span }) => sum + span, 0), h = tall(row);
+        let left = x;
+        for (const { span } of row) { boxes.push({ x: left, y, w: w * span / shares, h }); left += w * span / shares; }
+        y += h;
+      }
+      places.push({ name, meter, boxes });
+    }
+    return { height: beside ? each : each * count, places };
+  }
+  function bright(colour) { // of letters: then what they stand on is dark
+    const [r, g, b] = colour.match(/[\d.]+/g).map(Number);
+    return 0.3 * r + 0.6 * g + 0.1 * b > 128;
   }
 
   // When a run of so many steps is recorded, as training.loop.recorded_times: a geometric series, the first and the last.
@@ -216,13 +307,16 @@ window.clbookHere ??= (() => {
     const part = (name) => figure.querySelector(name);
     const setup = JSON.parse(part(".clbook-here-setup").textContent);
     const canvas = part("canvas"), still = part("img"), status = part(".clbook-status"), knobs = part(".clbook-knobs");
+    const progress = part("progress");
     const buttons = Object.fromEntries([...figure.querySelectorAll("[data-do]")].map((b) => [b.dataset.do, b]));
     // The settings that the step reads, and what says which run it is and how long.
     const every = [...setup.knobs, ...setup.more], APART = ["seed", "steps"];
     const holder = (name) => APART.includes(name) ? now : now.settings;
     const start = { settings: Object.fromEntries(every.filter((k) => !APART.includes(k.name)).map((k) => [k.name, k.value])), seed: setup.seed,
       steps: setup.steps, shape: setup.shapes.map((s) => s.start) };
-    let now = structuredClone(start), worker = null, tried = false, current = null, pinned = [], waiting = [], training = false;
+    let now = structuredClone(start), worker = null, tried = false, current = null, pinned = [], waiting = [];
+    let training = false, starting = false, wanted = null, note = ""; // wanted: the run that has been asked for, and has not begun
+    let trained = false; // from then on each change trains; before, it shows another start
     // tried: whether a worker has been asked for; one that could not be had is not asked for again at rest.
     const gone = new MutationObserver(() => { if (!figure.isConnected) leave(); }); // looks as long as there is a worker
     let number = 0; // which run the worker is asked for: an answer to an earlier one may still be on its way
@@ -255,35 +349,49 @@ window.clbookHere ??= (() => {
     function broken() { // a browser without workers, or one that has given up
       end();
       coming = [];
-      if (!current?.rows.length) current = null;
       halted();
+      wanted = null;
+      starting = false;
       picture();
       say("This browser cannot train here.");
       return null;
     }
+    const rowsNow = () => (wanted ?? current)?.rows ?? [];
     function halted() {
       training = false;
+      progress.hidden = true;
       buttons.train.textContent = "Train";
-      waiting.forEach((done) => done(current?.rows ?? []));
+      waiting.forEach((hand) => hand(rowsNow()));
       waiting = [];
     }
-    const drawn = (recorded) => [...new Set([...setup.panels.flatMap(({ of, colour }) => [...of, colour]), "separable_at"])]
-      .filter((name) => name in recorded); // the names of what the panels need
+    // The names of what is drawn and said of a run, first what moves; and of what stands still.
+    const drawn = (recorded) => [...new Set([...setup.panels.flatMap(({ of, colour }) => [...of, colour]).reverse(),
+      ...setup.says.map(([name]) => name.split("[")[0]), "separable_at"])].filter((name) => name in recorded);
     const shapeNumber = () => setup.shapes.reduce((k, s, i) => k * s.values.length + now.shape[i], 0);
     const told = () => every.filter((k) => setup.knobs.includes(k) || k.name === "seed" || holder(k.name)[k.name] !== k.value);
-    const about = () => told().map(({ name }) => `${name} = ${said(holder(name)[name])}`).join(", ");
+    const about = () => [...setup.shapes.map((shape, i) => `${short(shape)} ${shape.values[now.shape[i]]}`),
+      ...told().map((knob) => `${short(knob)} ${said(holder(knob.name)[knob.name])}`)].join(", ");
     function say(text) { if (status.textContent !== text) status.textContent = text; }
 
-    function train() {
-      const shape = shapeNumber(), { recorded, labels, times: own } = setup.programs[shape];
-      const times = now.steps === start.steps ? own : timesOf(now.steps);
-      current = null;
-      if (!work()) return;
-      current = { rows: [], labels, recorded, steps: times.at(-1), about: about(), asked: structuredClone(now) };
-      training = true;
-      buttons.train.textContent = "Stop";
+    // Ask the worker for a run with the settings of now; at the times [0] it is the start alone. It takes the place of the
+    // one in the picture once something of it is there.
+    function begin(times) {
+      if (!work()) return false;
+      const shape = shapeNumber(), { recorded, held, labels } = setup.programs[shape];
+      wanted = { rows: [], labels, recorded: { ...recorded, ...held }, steps: now.steps, about: about(), asked: structuredClone(now) };
       number += 1;
-      worker.postMessage({ number, shape, settings: now.settings, seed: now.seed, times, drawn: drawn(recorded) });
+      worker.postMessage({ number, shape, settings: now.settings, seed: now.seed, times, drawn: drawn(recorded), held: Object.keys(held) });
+      return true;
+    }
+    function preview() { starting = begin([0]); }
+    function train(words = "") { // words: what the status says before all else
+      const { times } = setup.programs[shapeNumber()];
+      starting = false;
+      if (!begin(now.steps === start.steps ? times : timesOf(now.steps))) return;
+      training = trained = true;
+      note = words;
+      buttons.train.textContent = "Stop";
+      progress.hidden = false;
       touch();
     }
     function stop() {
@@ -294,67 +402,120 @@ window.clbookHere ??= (() => {
     }
 
     function hear({ data }) {
-      if (!training || data.number !== number) return;
+      if (!(training || starting) || data.number !== number) return;
+      current = wanted ?? current;
+      wanted = null;
       current.rows.push(...data.rows);
-      const last = current.rows[current.rows.length - 1];
+      const last = current.rows.at(-1);
       if (last?.row.separable_at) current.at = last.row.separable_at[0] < 0 ? null : last.row.separable_at[0];
       if (data.over) picture(); // the end stands there when the words say so
       else if (!reduced.matches) paint();
-      const found = reached(current);
-      if (!data.over) return say(`iteration ${data.t} of ${current.steps}${found}`);
+      if (starting) { starting = false; return; }
+      progress.value = data.t / current.steps;
+      const found = outcome(current);
+      if (!data.over) return say(`${note}iteration ${data.t} of ${current.steps}${found}`);
       const name = pinned.length ? `${apart([...pinned, current]).at(-1).join(", ")}: ` : "";
-      say(data.finite ? `${name}${data.t} iterations in ${(data.wall / 1000).toFixed(2)} s${found}.`
+      say(data.finite ? `${note}${name}${data.t} iterations in ${(data.wall / 1000).toFixed(2)} s${found}.${data.t ? achieved() : ""}`
         : `The run diverged at iteration ${data.t}: try a smaller learning rate.`);
       halted();
-      if (coming.length) { keep(); next(); }
+      if (coming.length) { keep(); next(); } else if (asking) answer();
     }
 
-    // What came out so far, in words.
-    function reached(run) {
+    // What came out so far, in words: first what the text asks about.
+    function outcome(run) {
       const words = run.at === undefined ? [] : [when(run.at)], row = run.rows.at(-1)?.row;
-      for (const { kind, of, names } of setup.panels)
+      words.push(...setup.says.map((each) => tasks.phrase(row, each)));
+      for (const { kind, of, names } of setup.says.length ? [] : setup.panels)
         if (kind === "curves") of.forEach((name, k) => {
           if (row && row[name].length === 1) words.push(`${names[k]} ${said(Math.abs(row[name][0]) < 1e-9 ? 0 : row[name][0])}`);
         });
       return words.map((text) => `, ${text}`).join("");
     }
 
+    // --- goals ---
+    const mine = `${tasks.page}#${setup.name}`, goals = [...figure.querySelectorAll(".clbook-goals li")];
+    const done = tasks.kept(tasks.GOALS)[mine] ?? {}; // {words of a goal: the number of the run that reached it}
+    let runs = 0;
+    function mark() {
+      goals.forEach((item, k) => {
+        const at = done[setup.goals[k].words];
+        item.classList.toggle("clbook-reached", at !== undefined);
+        item.querySelector("em").textContent = at === undefined ? "(open)" : `(reached in run ${at})`;
+      });
+    }
+    function achieved() { // by the run that has just ended; said in words
+      const { asked: { settings, shape, seed, steps }, rows } = current;
+      const all = { ...settings, seed, steps, ...Object.fromEntries(setup.shapes.map(({ name, values }, i) => [name, values[shape[i]]])) };
+      runs += 1;
+      const found = setup.goals.filter((goal) => !(goal.words in done) && tasks.reached(goal, rows.at(-1).row, all));
+      for (const { words } of found) done[words] = runs;
+      if (found.length) tasks.keep(tasks.GOALS, mine, done);
+      mark();
+      return found.map(({ words }) => ` You have reached a goal: ${words}.`).join("");
+    }
+
+    // --- the prediction: what its runs show is covered until a reader has chosen ---
+    const { ask } = setup, chips = [...figure.querySelectorAll(".clbook-ask button")];
+    let open = Boolean(ask), asking = false, guess = null; // asking: the runs that answer are on their way
+    const ready = () => open ? "Choose an answer, and it trains. Until then each change shows another start."
+      : "Press Train. Until then each change shows another start; after that it trains at once.";
+    function settle(k) {
+      open = false;
+      guess = k;
+      part(".clbook-skip")?.remove();
+      chips.forEach((chip, i) => chip.setAttribute("aria-pressed", String(i === k)));
+    }
+    function choose(k) {
+      if (open) tasks.keep(tasks.PREDICTIONS, mine, k);
+      settle(k);
+      stop();
+      pinned = [];
+      asking = true;
+      part(".clbook-reply").textContent = "";
+      coming = ask.shows.length ? ask.shows.map((values) => runOf(Object.entries(values))) : [structuredClone(now)];
+      next();
+    }
+    function answer() {
+      asking = false;
+      chips[ask.right].classList.add("clbook-right");
+      const right = guess === ask.right, told = right ? "" : ` The answer is \u201c${ask.choices[ask.right]}\u201d: ${ask.replies[ask.right]}`;
+      part(".clbook-reply").textContent = `${right ? "Right." : "Not so."} ${ask.replies[guess]}${told}`;
+    }
+    function pose() {
+      const before = tasks.kept(tasks.PREDICTIONS), skip = Object.assign(document.createElement("button"), { type: "button", textContent: "Skip", className: "clbook-skip" });
+      chips.forEach((chip, k) => { chip.disabled = false; chip.addEventListener("click", () => choose(k)); });
+      chips.at(-1).after(skip);
+      skip.addEventListener("click", () => { settle(null); say(ready()); buttons.train.focus(); });
+      if (Number.isInteger(before[mine]) && ask.choices[before[mine]]) { settle(before[mine]); answer(); }
+      else if (before["skip all"]) settle(null);
+    }
+
     let asked = 0; // a picture for each frame of the screen, however fast the worker is
     function paint() { asked ||= requestAnimationFrame(() => { asked = 0; picture(); }); }
     function picture() {
-      const runs = [...pinned, current].filter(Boolean);
+      const runs = [...pinned, current].filter((run) => run?.rows.length);
       canvas.hidden = !runs.length;
       still.hidden = !canvas.hidden;
       if (canvas.hidden) return;
-      const zoom = devicePixelRatio || 1;
-      const width = canvas.clientWidth || 700, stacked = width < 480, { panels } = setup;
-      // One panel: runs side by side. Several: a row of panels for each run. On a phone all of it is one column, but for two
-      // circles at its top, which are compared: they stand side by side. Where there are several runs each has its name above it.
-      const beside = !stacked && panels.length === 1, count = panels.length * runs.length;
-      const each = !stacked && count === 1 ? 330 : stacked && count > 2 ? 200 : 260; // many in one column are lower
-      const twins = stacked && panels.length > 1 && panels[0].ball && panels[1].ball;
-      const half = twins ? width / 2 + 16 : each, names = runs.length > 1 ? apart(runs) : [], top = names.length ? HEAD : 0;
-      const inColumn = twins ? half + each * (panels.length - 2) : each * panels.length; // of a run, where it is one
-      const tall = top + (stacked ? inColumn : each), height = beside ? tall : tall * runs.length;
-      const spanOf = (i) => beside ? { x: i * width / runs.length, y: 0, w: width / runs.length } : { x: 0, y: tall * i, w: width };
-      const boxOf = (i, j) => { // of panel j of run i
-        const { x, y, w } = spanOf(i);
-        if (twins && j < 2) return { x: j * w / 2, y: y + top, w: w / 2, h: half };
-        if (stacked) return { x, y: y + top + (twins ? half + each * (j - 2) : each * j), w, h: each };
-        return { x: x + j * w / panels.length, y: y + top, w: w / panels.length, h: each };
-      };
+      ({ INK, MUTED, GRID, GROUND } = bright(getComputedStyle(figure).color) ? DARK : LIGHT);
+      const zoom = devicePixelRatio || 1, width = canvas.clientWidth || 700, { panels, says } = setup;
+      const names = runs.length > 1 ? apart(runs) : [];
+      const { height, places } = layout(panels, runs.length, width, { named: names.length > 0, says: says.length > 0 });
       if (canvas.width !== Math.round(width * zoom) || canvas.height !== Math.round(height * zoom)) {
         canvas.width = Math.round(width * zoom); canvas.height = Math.round(height * zoom);
       }
       turning(runs.some(inSpace));
       const g = canvas.getContext("2d");
       g.setTransform(zoom, 0, 0, zoom, 0, 0);
-      g.fillStyle = "#fff"; g.fillRect(0, 0, width, height);
-      names.forEach((words, i) => head(g, words, spanOf(i)));
-      runs.forEach((run, i) => panels.forEach((panel, j) => draw(g, boxOf(i, j), run, { ...panel, eye }, setup.colours)));
-      const words = runs.map((run, i) => `${names[i] ? `${names[i].join(", ")}, of ` : ""}${run.about}: `
-        + `${run.rows.at(-1) ? `iteration ${run.rows.at(-1).t}` : "not begun"}${reached(run)}`);
-      canvas.setAttribute("aria-label", `During training. ${words.join("; ")}.`);
+      g.clearRect(0, 0, width, height);
+      runs.forEach((run, i) => {
+        const { name, meter, boxes } = places[i];
+        if (name) head(g, names[i], name);
+        if (meter) meters(g, says, run.rows.at(-1).row, meter);
+        panels.forEach((panel, j) => draw(g, boxes[j], run, { ...panel, eye }, setup.colours));
+      });
+      const words = runs.map((run, i) => `${names[i] ? `${names[i].join(", ")}, of ` : ""}${run.about}: iteration ${run.rows.at(-1).t}${outcome(run)}`);
+      canvas.setAttribute("aria-label", `${trained ? "In training" : "Before training"}. ${words.join("; ")}.`);
     }
 
     // --- points in space are turned ---
@@ -395,11 +556,13 @@ window.clbookHere ??= (() => {
     });
 
     // --- what a reader sets ---
-    const again = () => {
-      if (training || current) return train();
+    function change() {
+      if (trained) return train();
+      preview();
       touch();
-      say("Press Train."); // and no longer what was not allowed
-    };
+      say(ready()); // and no longer what was not allowed
+    }
+    const called = (name) => short([...every, ...setup.shapes].find((one) => one.name === name));
     // Let a run have a setting: a number, or the value that a button shows; RangeError for one that is not allowed.
     function take(run, name, value) {
       const i = setup.shapes.findIndex((shape) => shape.name === name);
@@ -409,9 +572,10 @@ window.clbookHere ??= (() => {
         return;
       }
       const { values } = setup.shapes[i], k = values.indexOf(String(value === true ? "on" : value === false ? "off" : value));
-      if (k < 0) throw new RangeError(`${name} = ${value} is not allowed: ${name} must be one of ${values.join(", ")}`);
+      if (k < 0) throw new RangeError(`${called(name)} = ${value} is not allowed: it must be one of ${values.join(", ")}`);
       run.shape[i] = k;
     }
+    const refused = new Map(); // {name of a setting: what stands in its box, and is not allowed}
     function slider(knob, host) {
       const label = document.createElement("label"), f = knob.log ? Math.log : (v) => v, inverse = knob.log ? Math.exp : (v) => v;
       const places = knob.whole && !knob.log ? knob.high - knob.low : 1000; // a key moves by one of them
@@ -427,24 +591,26 @@ window.clbookHere ??= (() => {
         range.setAttribute("aria-valuetext", said(value));
         if (document.activeElement !== box) box.value = said(value).replace("\u2212", "-");
         box.removeAttribute("aria-invalid");
+        refused.delete(knob.name);
       };
       range.addEventListener("input", () => {
         const value = inverse(f(knob.low) + span * range.value / places);
         const rounded = knob.whole ? Math.round(value) : Number(value.toPrecision(3));
         holder(knob.name)[knob.name] = Math.min(knob.high, Math.max(knob.low, rounded));
         show();
-        train();
+        change();
       });
       box.addEventListener("change", () => {
         const value = Number(box.value.replace(",", "."));
         if (!box.value.trim() || !fits(knob, value)) {
           stop(); // a run would write over what is said here
           box.setAttribute("aria-invalid", "true");
+          refused.set(knob.name, box.value);
           return say(refusal(knob, box.value));
         }
         holder(knob.name)[knob.name] = value;
         show();
-        again();
+        change();
       });
       host.append(label);
       return show;
@@ -456,7 +622,7 @@ window.clbookHere ??= (() => {
       row.append(Object.assign(document.createElement("span"), { textContent: shape.label }), own);
       const all = shape.values.map((value, k) => {
         const button = Object.assign(document.createElement("button"), { type: "button", textContent: value });
-        button.addEventListener("click", () => { now.shape[i] = k; refresh(); again(); });
+        button.addEventListener("click", () => { now.shape[i] = k; refresh(); change(); });
         own.append(button);
         return button;
       });
@@ -480,7 +646,7 @@ window.clbookHere ??= (() => {
     function apart(runs) {
       const values = runs.map(({ asked }) => valuesOf(asked));
       const differ = [...values[0].keys()].filter((name) => new Set(values.map((own) => own.get(name))).size > 1);
-      return values.map((own) => (differ.length ? differ : ["seed"]).map((name) => `${name} ${own.get(name)}`));
+      return values.map((own) => (differ.length ? differ : ["seed"]).map((name) => `${called(name)} ${own.get(name)}`));
     }
     function address() {
       const own = valuesOf(now), pins = pinned.map(({ asked }) => valuesOf(asked));
@@ -498,6 +664,7 @@ window.clbookHere ??= (() => {
     }
     function follow(values) {
       figure.dispatchEvent(new Event("clbook-asked", { bubbles: true })); // what covers it until a reader has guessed
+      if (open) settle(null);
       stop();
       const pins = values.getAll("pin").slice(0, PINS - 1).map((text) => runOf(new URLSearchParams(text)));
       pinned = [];
@@ -515,16 +682,20 @@ window.clbookHere ??= (() => {
 
     const actions = {
       train() {
-        if (!training) { refresh(); return train(); } // a typed value that is not allowed gives way to the one that is trained
-        stop(); say(`Stopped at iteration ${current.rows.at(-1)?.t ?? 0}.`);
+        if (training) { stop(); return say(`Stopped at iteration ${rowsNow().at(-1)?.t ?? 0}.`); }
+        if (open) { chips[0].focus(); return say("First your guess: choose one of the answers above, or Skip."); }
+        // A typed value that is not allowed gives way to the one that is trained, which is said.
+        const words = [...refused].map(([name, typed]) => `${called(name)} stays ${said(holder(name)[name])}, as ${typed} is not allowed: `);
+        refresh();
+        train(words.join(""));
       },
-      seed() { now.seed = Math.floor(Math.random() * 10000); refresh(); train(); },
+      seed() { now.seed = Math.floor(Math.random() * 10000); refresh(); change(); },
       pin() {
-        if (!current?.rows.length) return say("Train first: what stands in the picture is pinned.");
+        if (!trained || !current?.rows.length) return say("Train first: what stands in the picture is pinned.");
         stop(); keep(); picture(); touch(); say("Pinned. The next run stands beside it.");
       },
       reset() {
-        stop(); now = structuredClone(start); pinned = []; current = null; refresh(); picture(); say("Press Train.");
+        stop(); now = structuredClone(start); pinned = []; trained = false; refresh(); say(ready()); preview();
         me.touched = false; write();
       },
     };
@@ -532,18 +703,22 @@ window.clbookHere ??= (() => {
     figure.addEventListener("keydown", (event) => event.stopPropagation()); // JupyterLab would take the arrow keys
     // The worker is there before Train is pressed: it begins once the page has come to rest.
     const idle = window.requestIdleCallback ?? ((begin) => setTimeout(begin, 200));
-    const rest = () => idle(() => { if (figure.isConnected && !tried) work(); });
+    const rest = () => idle(() => { if (figure.isConnected && !tried) preview(); });
     if (document.readyState === "complete") rest();
     else addEventListener("load", rest);
     new ResizeObserver(paint).observe(canvas.parentNode);
+    new MutationObserver(paint).observe(document.documentElement, { attributeFilter: ["data-theme"] });
     refresh();
-    say("Press Train.");
+    mark();
+    if (ask) pose();
+    say(ready());
 
     // What programs may ask: `window.clbook.explorers[name].run({eps: 0.17, seed: 3})`.
     ((window.clbook ??= {}).explorers ??= {})[setup.name] = {
       async run(given = {}) {
         const asked = structuredClone(start);
         for (const [name, value] of Object.entries(given)) take(asked, name, value);
+        if (open) settle(null);
         stop();
         now = asked;
         refresh();

@@ -1,13 +1,15 @@
 """An experiment that trains in the reader's page: its own step, traced, as JavaScript. No kernel, no network.
 
-The page draws what is recorded as it comes, in the panels that the block is given.
+One figure, in the panels that the block is given: it shows the start before a reader trains, follows each change of a
+setting, and then draws what is recorded as it comes.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable, Sequence
+import types
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 from clbook import style
 from clbook.explore import controls
@@ -19,6 +21,7 @@ from clbook.training.loop import Training, training_of
 from clbook.training.settings import Settings, expect, fields
 from clbook_book.live.page import Program, program, shared_code
 from clbook_book.live.panels import Panel, check, points
+from clbook_book.live.tasks import Ask, Goal, known, phrases
 
 TRACING = "Writing what trains in the page"  # what stands before the bar meanwhile
 
@@ -31,6 +34,9 @@ def train_here(
     settings: Sequence[str],
     without: Sequence[str] = (),
     panels: Sequence[Panel] = (points(),),
+    says: Mapping[str, str] = types.MappingProxyType({}),
+    ask: Ask | None = None,
+    goals: Sequence[Goal] = (),
     title: str = "",
     caption: str = "",
     name: str = "here",
@@ -40,13 +46,17 @@ def train_here(
 
     Args:
         run: the `run` of a Training.
-        figure: `figure(result)` -> Picture, which stands there until a reader trains: of the run at the start.
+        figure: `figure(result)` -> Picture of the run at the start, for readers without JavaScript.
         base_config: the settings at the start.
         settings: names of fields that are numbers. Each gets a slider over all that the Config takes, whatever the
             others are (`explore.ranges`), and a box to type in. All others in which the runs of one program may differ
             stand below, folded, with the number of steps and the seed.
         without: fields that are not offered: the page could not follow them.
-        panels: what is drawn while it trains (`live.panels`).
+        panels: what is drawn before, while and after it trains (`live.panels`).
+        says: {quantity: words}, such as {"same": "same colour {:.0%}"}: what stands above the panels all the time, and
+            in the status at the end; first what the text asks about. `means[1]` is an entry of a quantity.
+        ask: a prediction (`live.tasks`).
+        goals: what a reader may reach (`live.tasks`); the block notices it.
         title: a short heading.
         caption: what stands below.
         name: of the block, for links and for `window.clbook.explorers[name]`.
@@ -55,19 +65,20 @@ def train_here(
 
     Raises:
         ValueError: a field that there is not; a run that is no Training's; a value that the Config refuses; a trace
-            that does not do what the training does (`live.page.program`); a panel of what the page does not have.
+            that does not do what the training does (`live.page.program`); a panel, a goal or words of what the page
+            does not have.
         NotImplementedError: an operation that a page cannot do.
     """
     expect("base_config", base_config)
     kind = training_of(run)
     if kind is None:
         raise ValueError(f"run = {run!r} is not allowed: run must be the `run` of a Training")
-    known = fields(type(base_config))
+    allowed = fields(type(base_config))
     named = (*settings, *shapes, *without)
     for field in named:
-        if field not in known:
+        if field not in allowed:
             raise ValueError(
-                f"settings = {field!r} is not allowed: settings must be fields, {', '.join(known)}"
+                f"settings = {field!r} is not allowed: settings must be fields, {', '.join(allowed)}"
             )
     configs = combined(base_config, shapes)
     numbers = numbers_of(base_config, named)
@@ -78,15 +89,19 @@ def train_here(
         if field not in sliders:
             raise ValueError(f"settings = {field!r} is not allowed: here it has one value alone")
     numbers = [field for field in numbers if field in sliders]
-    traced = programs(kind, configs, [*settings, *numbers], "shape")
+    seen = {part for panel in panels for part in panel.of}
+    traced = programs(kind, configs, [*settings, *numbers], "shape", seen)
     # A field whose input the graph of the start does not read would be a slider without effect.
     followed = {name for made in traced for name in made.follows}
     more = [field for field in numbers if field in followed] + besides
-    check(panels, traced[0].recorded)
+    have = traced[0].recorded | traced[0].held
+    check(panels, have)
     picture = figure(run(base_config, record=quantities((), figure)))
     offered = [sliders[field] for field in settings]
     folded = [sliders[field] for field in more if field in sliders]
     choices = [choice(base_config, *shape) for shape in shapes.items()]
+    offers = [each["name"] for each in (*offered, *folded, *choices)]
+    check_tasks(says, ask, goals, traced[0].recorded, offers)
     setup = {
         "name": name,
         "steps": base_config.steps,
@@ -97,8 +112,24 @@ def train_here(
         "more": folded,
         "programs": [made.told() for made in traced],
         "panels": [vars(panel) for panel in panels],
+        "says": phrases(says),
+        "ask": ask and ask.told(),
+        "goals": [goal.told() for goal in goals],
     }
     return Here(name, title, caption, picture, setup, written(traced, "shape"))
+
+
+def check_tasks(says: Mapping, ask: Ask | None, goals: Sequence[Goal], recorded, offers) -> None:
+    """ValueError for a name that the block neither records nor, where it may, offers as a setting."""
+    both = (*recorded, *offers)
+    wanted = [("says", name, recorded) for name in says]
+    wanted += [("goals", name, both) for goal in goals for name, _, _ in goal.conditions]
+    wanted += [("ask", name, offers) for shown in (ask.shows if ask else ()) for name in shown]
+    for argument, name, names in wanted:
+        if not known(names, name):
+            raise ValueError(
+                f"{argument} = {name!r} is not allowed: here it must be one of {', '.join(names)}"
+            )
 
 
 def numbers_of(config: Settings, taken: Sequence[str]) -> list[str]:
@@ -112,12 +143,17 @@ def numbers_of(config: Settings, taken: Sequence[str]) -> list[str]:
 
 
 def programs(
-    kind: type[Training], configs: Sequence[Settings], settings: Sequence[str], word: str
+    kind: type[Training],
+    configs: Sequence[Settings],
+    settings: Sequence[str],
+    word: str,
+    seen: Collection[str] = (),
 ) -> list[Program]:
     """A training at several settings, each a program of its own: word0, word1 ... A bar shows how far it is."""
     jobs = []
     for number, config in enumerate(configs):
-        jobs.append(functools.partial(program, kind, config, settings, name=f"{word}{number}"))
+        job = functools.partial(program, kind, config, settings, f"{word}{number}", seen)
+        jobs.append(job)
     return worked(jobs, TRACING)
 
 
@@ -151,7 +187,7 @@ class Here(Block):
 
     Attributes:
         name, title, caption: as for `train_here`.
-        picture: of the run at the start.
+        picture: of the run at the start, for readers without JavaScript.
         setup: what the script reads.
         code: of the programs, one for each combination of shapes, the last one fastest.
     """
@@ -171,9 +207,12 @@ class Here(Block):
             js=[
                 "clbook_book.live/settings.js",
                 "clbook.explore/address.js",
+                "clbook_book.live/tasks.js",
                 "clbook_book.live/inpage.js",
             ],
             here=self,
+            ask=self.setup["ask"],
+            goals=self.setup["goals"],
             still=self.picture.inline(),
             shared=shared_code() + file("clbook_book.live/inpage.worker.js"),
         )

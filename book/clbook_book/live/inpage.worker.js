@@ -4,9 +4,9 @@ const made = []; // the programs, made once: their arrays serve all runs
 let asked = 0; // the number of the run that goes on
 const channel = new MessageChannel();
 
-// `times`: when the run is recorded, the last one being its end; then all that it records is sent, before that what is
-// `drawn`, of which the first must stay finite.
-function begin(run, { number, settings, seed, times, drawn }) {
+// `times`: when the run is recorded, the last one being its end ([0]: its start alone); then all that it records is sent,
+// before that what is `drawn`, of which the first must stay finite. With the start goes what is `held` of its state.
+function begin(run, { number, settings, seed, times, drawn, held }) {
   const due = new Set(times), steps = times.at(-1), began = performance.now();
   asked = number;
   run.start(settings, seed);
@@ -22,6 +22,7 @@ function begin(run, { number, settings, seed, times, drawn }) {
         const row = {};
         const names = t === steps ? Object.keys(run.recorded) : drawn;
         for (const name of names) row[name] = run.recorded[name].slice();
+        if (t === 0) for (const name of held) row[name] = run.setup.outputs["state." + name].slice();
         finite = row[drawn[0]].every(Number.isFinite);
         rows.push({ t, row });
       }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from importlib import resources
 
 import torch
@@ -35,6 +35,7 @@ class Program:
         code: JavaScript of two functions, NAME_setup() and NAME_step().
         spec: what `Program` of program.js takes besides: settings, seed, random numbers.
         recorded: {name: shape of what is recorded at each step}.
+        held: {name: shape of parts of the state that are shown as they are at the start}.
         labels: the class of each point.
         times: the steps at which a run is recorded.
         follows: the settings that the run depends on.
@@ -43,6 +44,7 @@ class Program:
     code: str
     spec: dict
     recorded: dict[str, tuple[int, ...]]
+    held: dict[str, tuple[int, ...]]
     labels: list[int]
     times: list[int]
     follows: list[str]
@@ -61,9 +63,15 @@ def shared_code() -> str:
 
 
 def program(
-    kind: type[Training], config: Settings, settings: Sequence[str], name: str = "run"
+    kind: type[Training],
+    config: Settings,
+    settings: Sequence[str],
+    name: str = "run",
+    seen: Collection[str] = (),
 ) -> Program:
     """The training `kind` of `config` in JavaScript; a page may change `settings` and the seed.
+
+    What it shows are names that are `seen`: a part of the state of that name, which no step records, is held.
 
     Of weights w (1, 3) that begin as normal numbers, with noise at each step and a setting lr, the Program has
 
@@ -80,8 +88,10 @@ def program(
         ValueError: the trace does not do what the training does with other settings and another seed.
     """
     setup, step = trace_setup(kind, config, list(settings)), trace_step(kind, config)
-    # The start need not compute what no step reads.
-    keep_outputs(setup, step.inputs)
+    shown = recorded(step)
+    parts = [part for part in seen if part not in shown and f"state.{part}" in setup.outputs]
+    # The start need not compute what no step reads and nobody sees.
+    keep_outputs(setup, [*step.inputs, *(f"state.{part}" for part in parts)])
     compare(kind, config, settings, setup, step)
     code = [Writer(setup).text(f"{name}_setup"), Writer(step).text(f"{name}_step")]
     spec = {
@@ -94,8 +104,8 @@ def program(
     # Colours of the points: the same in all runs of the page, which `compare` has checked.
     labels = labels_of(training).tolist()
     follows = [name for name in settings if f"setting.{name}" in read(setup)]
-    shown = recorded(step)
-    return Program("\n".join(code), spec, shown, labels, sorted(training.times), follows)
+    held = {part: tuple(getattr(training.state, part).shape) for part in parts}
+    return Program("\n".join(code), spec, shown, held, labels, sorted(training.times), follows)
 
 
 def read(graph: Graph) -> set[str]:

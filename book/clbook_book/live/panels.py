@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 
 @dataclasses.dataclass(frozen=True)
@@ -11,14 +11,16 @@ class Panel:
     """One pair of axes.
 
     Attributes:
-        kind: "points", "curves" or "bars".
-        of: names of the recorded quantities that are drawn.
+        kind: "data", "points", "curves" or "bars".
+        of: names of the recorded quantities that are drawn; of data also parts of the state at the start.
         names: what a reader calls them, one each.
         title, xlabel, ylabel: words around the axes.
         colour: the quantity that says which colour a bar has; "" for one colour.
         log: whether the vertical axis goes by ratios.
-        limits: the ends of the vertical axis; None for what the numbers need.
+        limits: the ends of the vertical axis, and of data of both axes at least; None for what the numbers need.
         ball: whether points lie on the circle or the sphere of radius 1, which is drawn.
+        numbers: whether each point carries its number, from 0.
+        span: the share of the picture's width, beside the other panels.
     """
 
     kind: str
@@ -31,16 +33,33 @@ class Panel:
     log: bool = False
     limits: tuple[float, float] | None = None
     ball: bool = False
+    numbers: bool = False
+    span: float = 1
 
 
-def check(panels: Sequence[Panel], recorded: Sequence[str]) -> None:
-    """ValueError for a quantity that the page does not have."""
+def check(panels: Sequence[Panel], shapes: Mapping[str, Sequence[int]]) -> None:
+    """ValueError for a quantity that the page does not have, and for data that are in no plane."""
     for panel in panels:
         for name in (*panel.of, panel.colour):
-            if name and name not in recorded:
+            if name and name not in shapes:
                 raise ValueError(
-                    f"panels = {name!r} is not allowed: a page has {', '.join(recorded)} of this training"
+                    f"panels = {name!r} is not allowed: a page has {', '.join(shapes)} of this training"
                 )
+        if panel.kind == "data" and shapes[panel.of[0]][-1] not in (1, 2):
+            raise ValueError(
+                f"panels = data of {panel.of[0]!r} is not allowed: it must have 1 or 2 numbers a point, not "
+                f"{shapes[panel.of[0]][-1]}"
+            )
+
+
+def data(of: str = "x", title: str = "data", **how) -> Panel:
+    """The data points (n, 2), or (n, 1) as numbers on a line, a colour a class, as they are at the start of a run.
+
+    Args:
+        of: a part of the state, such as x, or a quantity that is recorded.
+        how: `limits`, `span`, `numbers`.
+    """
+    return Panel("data", (of,), (of,), title=title, **how)
 
 
 def points(of: str = "z", views: str = "", **how) -> Panel:
@@ -48,18 +67,20 @@ def points(of: str = "z", views: str = "", **how) -> Panel:
 
     Args:
         views: a quantity (m, n, d), views of the points, which are joined by a line.
-        how: `title`, `ball`.
+        how: `title`, `ball`, `numbers`, `span`.
     """
     both = (of, views) if views else (of,)
     return Panel("points", both, both, **how)
 
 
-def curves(*, log: bool = False, title: str = "", limits=None, **of: str) -> Panel:
+def curves(*, log: bool = False, title: str = "", limits=None, span: float = 1, **of: str) -> Panel:
     """Numbers, or vectors of numbers, over time: `curves(loss="the loss")`, a name for each quantity."""
-    words = {"xlabel": "iteration + 1", "title": title}
-    return Panel("curves", tuple(of), tuple(of.values()), **words, log=log, limits=limits)
+    words = {"xlabel": "iteration", "title": title}
+    return Panel(
+        "curves", tuple(of), tuple(of.values()), **words, log=log, limits=limits, span=span
+    )
 
 
 def bars(of: str, name: str, **how) -> Panel:
-    """A bar for each entry of a quantity (k,). how: `title`, `xlabel`, `colour`, `log`, `limits`."""
+    """A bar with its number for each entry of a quantity (k,). how: `title`, `xlabel`, `colour`, `log`, `limits`."""
     return Panel("bars", (of,), (name,), **how)

@@ -3,7 +3,8 @@ window.clbookSettings ??= {
   fits({ least, most, whole }, value) {
     return typeof value === "number" && value >= least && value <= most && (!whole || Number.isInteger(value));
   },
-  refusal({ name, about }, value) { return `${name} = ${value} is not allowed: ${about}`; },
+  short({ label }) { return label.split(/[,(]/)[0].trim(); }, // "ε, width of the start" -> "ε"
+  refusal(knob, value) { return `${window.clbookSettings.short(knob)} = ${value} is not allowed: ${knob.about}`; },
   // RangeError for a setting that there is not, or a value that is not taken; `besides`: names that may be asked for, too.
   check(knobs, name, value, besides = []) {
     const knob = knobs.find((one) => one.name === name), { fits, refusal } = window.clbookSettings;

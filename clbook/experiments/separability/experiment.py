@@ -14,7 +14,7 @@ import numpy as np
 import torch
 
 from clbook import augment, data, kernels
-from clbook.losses import simplified
+from clbook.losses import simplified, squared_distances
 from clbook.metrics import intervals, separable
 from clbook.models import ACTIVATIONS, MLP, mlp, stacked
 from clbook.training.anchored import Anchored
@@ -26,6 +26,7 @@ from clbook.training.streams import Draws, stream, streams
 DATA, START, WEIGHTS, VIEWS, RECORDED = range(5)  # purposes of the streams of random numbers
 
 DRAWS = 16  # augmentations over which the recorded loss and the mean of condition (b) are taken
+FAR = 1e30  # more than any squared distance
 IMAGE_VIEWS = 64  # augmented copies of an image drawn before training; each step takes one of them
 
 
@@ -368,6 +369,14 @@ class Separability(Anchored):
         if self.wants("theta", "sigma2", "alignment", "drift", "kernel"):
             row |= self.of_the_kernel(s)
         return row
+
+    def shown(self, s, recorded):
+        """The share of the points whose nearest other one is of their class."""
+        labels, z = self.shared.labels, recorded["z"]
+        apart = squared_distances(z, z)
+        apart = apart + FAR * torch.eye(z.shape[1])
+        nearest = apart.argmin(-1)
+        return {"neighbours": (labels[nearest] == labels).double().mean(-1)}
 
     def on_fresh_views(self, s: State, z: torch.Tensor) -> dict:
         """The loss, and condition (b): how far the mean view is from the mean of its class, at most."""

@@ -13,15 +13,13 @@ import torch
 
 from clbook import data
 from clbook.experiments.separability import experiment
-from clbook.experiments.separability.experiment import DATA, VIEWS
+from clbook.experiments.separability.experiment import DATA, FAR, VIEWS
 from clbook.losses import squared_distances
 from clbook.style import Picture, axes, colour
 from clbook.training.loop import State
 from clbook.training.optim import sgd
 from clbook.training.settings import Outcome, quantity, setting
 from clbook.training.streams import stream
-
-FAR = 1e30  # more than any squared distance over the temperature
 
 
 @dataclasses.dataclass(frozen=True)
@@ -186,6 +184,10 @@ class MovedPoints(experiment.Separability):
             "loss": masked_loss(z, z[:, None], s.there, s.tau),
             "neighbours": own_neighbours(z, s.label, s.there),
         }
+
+    def shown(self, s, recorded):
+        """Nothing more: the neighbours that are there are measured."""
+        return {}
 
     def result(self, i, columns, head):
         s = self.state

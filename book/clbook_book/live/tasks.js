@@ -1,0 +1,36 @@
+// What a block asks of its reader, as live/tasks.py says it: numbers in words, goals, and what this browser keeps of them.
+window.clbookTasks ??= (() => {
+  const SIGNS = { "==": (a, b) => a === b, "!=": (a, b) => a !== b, ">=": (a, b) => a >= b, "<=": (a, b) => a <= b,
+    ">": (a, b) => a > b, "<": (a, b) => a < b };
+  const PREDICTIONS = "clbook-predictions", GOALS = "clbook-goals"; // the first is that of predict.js
+  const page = location.pathname.split("/").slice(-2).join("/").replace(/\.html$/, "");
+
+  // The number that `name` stands for, loss or means[1]; null for a time that has not come.
+  function entry(row, name) {
+    const [, key, place] = name.match(/^(\w+)(?:\[(\d+)\])?$/), found = row[key]?.[place ?? 0];
+    return found === undefined || (key.endsWith("_at") && found < 0) ? null : found;
+  }
+  const rounded = { "%": (v, digits) => `${(100 * v).toFixed(digits)} %`, f: (v, digits) => v.toFixed(digits),
+    g: (v, digits) => String(Number(v.toPrecision(digits))) };
+  function phrase(row, [name, before, digits, kind, after]) { // of "same colour {:.0%}"
+    const value = entry(row, name);
+    if (value === null || !Number.isFinite(value)) return `${before}\u2013${after}`;
+    const words = rounded[kind](value, digits);
+    return before + (/[1-9]/.test(words) ? words.replace("-", "\u2212") : words.replace("-", "")) + after; // and no "-0.00"
+  }
+  function reached({ conditions }, row, settings) { // at the end of a run
+    return conditions.every(([name, sign, value]) => {
+      const own = name.split("[")[0] in row ? entry(row, name) : settings[name];
+      return own !== null && SIGNS[sign](typeof value === "string" ? String(own) : Number(own), value);
+    });
+  }
+
+  // What is kept, in this browser alone; one that keeps nothing for a file forgets it with the page.
+  function kept(store) {
+    try { return JSON.parse(localStorage.getItem(store)) ?? {}; } catch { return {}; }
+  }
+  function keep(store, name, value) {
+    try { localStorage.setItem(store, JSON.stringify({ ...kept(store), [name]: value })); } catch { /* it is refused */ }
+  }
+  return { PREDICTIONS, GOALS, page, entry, phrase, reached, kept, keep };
+})();
