@@ -73,11 +73,21 @@ def run(page, settings, name="here"):
     return page.evaluate(f"window.clbook.explorers.{name}.run({{{settings}}})")
 
 
+def begun(page, settings=""):
+    """Wait until the start of a run, whose settings are among the words of the picture, is drawn."""
+    page.wait_for_function(
+        "words => /^Before.*iteration 0/.test(document.querySelector('canvas').ariaLabel ?? '')"
+        " && document.querySelector('canvas').ariaLabel.includes(words)",
+        arg=settings,
+    )
+
+
 def test_it_trains_and_says_what_came_out(page):
-    assert page.is_visible("figure img") and not page.is_visible("canvas")
+    begun(page)
+    assert page.is_visible("canvas") and not page.is_visible("figure img")
     train(page)
     told = f"separable from iteration {separability.run(CONFIG).separable_at}"
-    assert f"{told}." in status(page) and told in label(page) and "eps = 0.1" in label(page)
+    assert f"{told}." in status(page) and told in label(page) and "ε 0.1," in label(page)
     assert page.is_visible("canvas") and not page.is_visible("figure img")
     assert page.inner_text(TRAIN) == "Train"
 
@@ -96,7 +106,7 @@ def test_a_program_may_ask_for_a_run(page):
     same_run(found, truth)
     with pytest.raises(Exception, match="width is not allowed: it must be one of eps, tau"):
         run(page, "width: 3")
-    with pytest.raises(Exception, match="classes = 7 is not allowed: classes must be one of 2, 3"):
+    with pytest.raises(Exception, match="classes C = 7 is not allowed: it must be one of 2, 3"):
         run(page, "classes: 7")
 
 
@@ -128,23 +138,29 @@ def test_stop_pin_seed_and_reset(page):
     page.click("[data-do=pin]")
     assert status(page).startswith("Pinned")
     page.click("[data-do=reset]")
-    assert status(page) == "Press Train." and page.is_visible("figure img")
-    page.click("[data-do=seed]")
-    page.wait_for_function(DONE)
-    assert "seed = " in label(page)
+    assert status(page).startswith("Press Train.")
+    begun(page)
+    page.click("[data-do=seed]")  # another start, and no training
+    page.wait_for_function("!document.querySelector('canvas').ariaLabel.includes('seed 0:')")
+    begun(page)
+    assert page.inner_text(TRAIN) == "Train" and status(page).startswith("Press Train.")
 
 
 def test_a_value_may_be_typed_and_one_out_of_range_is_named(page):
     box = type_into(page, TAU, 50)
-    assert status(page).startswith("tau = 50 is not allowed: temperature")
+    refusal = status(page)
+    assert refusal.startswith("temperature τ = 50 is not allowed: temperature")
+    with pytest.raises(Exception, match=re.escape(refusal)):  # a program is told the same
+        run(page, "tau: 50")
     assert box.get_attribute("aria-invalid") == "true"
-    train(page)  # what is trained is what stands there
+    train(page)  # what is trained is what stands there, and the status says so
+    assert status(page).startswith("temperature τ stays 0.1, as 50 is not allowed: 400 iterations")
     assert box.get_attribute("aria-invalid") is None
-    assert f"tau = {box.input_value()}" in label(page)
+    assert f"temperature τ {box.input_value()}" in label(page)
     type_into(page, TAU, 0.237)
-    page.wait_for_function("document.querySelector('canvas').ariaLabel.includes('tau = 0.237')")
+    page.wait_for_function("document.querySelector('canvas').ariaLabel.includes('τ 0.237')")
     page.wait_for_function(DONE)
-    assert "tau = 0.237" in label(page)
+    assert "temperature τ 0.237" in label(page) and status(page).startswith("400 iterations")
 
 
 def test_what_is_said_of_a_value_out_of_range_is_not_written_over_by_a_run(page):
@@ -154,7 +170,7 @@ def test_what_is_said_of_a_value_out_of_range_is_not_written_over_by_a_run(page)
     page.wait_for_function(f"{STATUS}.startsWith('iteration')")
     type_into(page, TAU, 50)
     assert page.inner_text(TRAIN) == "Train"  # it has stopped
-    assert status(page).startswith("tau = 50 is not allowed: temperature")
+    assert status(page).startswith("temperature τ = 50 is not allowed: temperature")
 
 
 def test_a_run_that_diverges_says_so_and_what_stood_there_remains(page):
@@ -248,12 +264,19 @@ def test_a_block_that_is_put_elsewhere_trains_on_and_one_that_is_put_back_again(
     assert run(page, "steps: 400")["steps"][-1] == 400
 
 
-def test_the_arrow_keys_move_a_slider_and_train(page):
+def test_the_arrow_keys_move_a_slider_which_draws_another_start_and_after_train_trains(page):
+    begun(page)
     slider = page.locator("input[type=range]").first
     slider.focus()
     before = slider.get_attribute("aria-valuetext")
     page.keyboard.press("ArrowRight")
-    assert slider.get_attribute("aria-valuetext") != before
+    after = slider.get_attribute("aria-valuetext")
+    assert after != before
+    begun(page, f"ε {after},")
+    assert status(page).startswith("Press Train.")
+    train(page)
+    page.evaluate(f"{STATUS} = ''")
+    slider.press("ArrowLeft")
     page.wait_for_function(DONE)
 
 
@@ -357,6 +380,7 @@ def test_sliders_and_boxes_and_programs_take_the_same_values(visit, ring):
     page = visit(ring)
     box = page.get_by_label("spacing (degrees), typed")
     slider = page.locator("input[type=range]").first
+    train(page)
     for key, value in (("Home", "0.0152"), ("End", "15.2")):
         slider.press(key)
         page.wait_for_function(DONE)
@@ -368,7 +392,7 @@ def test_sliders_and_boxes_and_programs_take_the_same_values(visit, ring):
     type_into(page, "spacing (degrees)", 12.5)
     # Its last words: that a run has ended is still said of the one before.
     page.wait_for_function(
-        "/spacing = 12.5, .*: iteration 500\\./.test(document.querySelector('canvas').ariaLabel)"
+        "/spacing 12.5, .*: iteration 500\\./.test(document.querySelector('canvas').ariaLabel)"
     )
     stood = label(page)
     refused = {"spacing": ["60", "15.3", "0", "-1", "'12'", "null"], "jitter": ["NaN"]}
@@ -410,12 +434,12 @@ def test_a_link_keeps_all_of_it(visit, page, block):
     address = hash_with(page, ["classes=2", "seed=12", "steps=300", "pin=classes%3D3", "seed%3D11"])
 
     other = visit(block, at=address)
-    other.wait_for_function("document.querySelector('canvas').ariaLabel.includes('seed = 12')")
+    other.wait_for_function("document.querySelector('canvas').ariaLabel?.includes('seed 12')")
     # The pinned run is told as done before the other one has come to its end.
     other.wait_for_function("document.querySelector('canvas').ariaLabel.includes('n 300')")
     other.wait_for_function(DONE)
     assert label(other) == words
-    assert "classes C" not in words and words.count("tau = 0.237") == 2
+    assert words.count("temperature τ 0.237") == 2
     assert other.get_by_label("seed, typed").input_value() == "12"
     assert other.locator(".clbook-choices [aria-pressed=true]").all_inner_texts() == ["2"]
     assert hash_with(other, ["seed=12"]) == address
@@ -446,28 +470,30 @@ def test_runs_beside_each_other_are_named_by_what_differs(visit, block, width):
     page.click("[data-do=pin]")
     type_into(page, TAU, 0.05)
     type_into(page, "seed", 3)
-    assert [text for text, *_ in trained()[-2:]] == ["tau 0.1, seed 0", "tau 0.05, seed 3"]
-    assert status(page).startswith("tau 0.05, seed 3: 400 iterations in ")
-    assert all(
-        f"{name}, of eps = 0.1" in label(page) for name in ("tau 0.1, seed 0", "tau 0.05, seed 3")
-    )
+    assert [text for text, *_ in trained()[-2:]] == [
+        "temperature τ 0.1, seed 0",
+        "temperature τ 0.05, seed 3",
+    ]
+    assert status(page).startswith("temperature τ 0.05, seed 3: 400 iterations in ")
+    for name in ("τ 0.1, seed 0", "τ 0.05, seed 3"):
+        assert f"temperature {name}, of classes C 2, ε 0.1," in label(page)
     page.click("[data-do=pin]")
     page.click("text='3'")
     names = trained()[-3:]
-    assert [text.split(", ")[0] for text, *_ in names] == ["classes 2", "classes 2", "classes 3"]
+    assert [text.split(", ")[0] for text, *_ in names] == [f"classes C {k}" for k in (2, 2, 3)]
     canvas = page.evaluate("document.querySelector('canvas').clientWidth")
     room = canvas if width == 390 else canvas / 3
     assert all(long <= room - 16 for _, _, long in names)
     if width == 390:
-        assert names[2][0] == "classes 3, tau 0.05, seed 3"
-    assert "classes 3, tau 0.05, seed 3, of" in label(page)
+        assert names[2][0] == "classes C 3, temperature τ 0.05, seed 3"
+    assert "classes C 3, temperature τ 0.05, seed 3, of" in label(page)
     assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
 def test_an_address_sets_the_block_and_what_is_not_allowed_is_left_out(page):
     page.evaluate("location.hash = '#another:eps=1;here:eps=0.3&tau=50&classes=9&seed=1.5&width=3'")
     page.wait_for_function(DONE)
-    assert "eps = 0.3, tau = 0.1," in label(page) and "seed = 0:" in label(page)
+    assert "ε 0.3, temperature τ 0.1," in label(page) and "seed 0:" in label(page)
     assert hash_with(page, ["classes=2"]).startswith("#another:eps=1;here:")  # another's is kept
     page.click("[data-do=reset]")
     page.wait_for_function("location.hash === '#another:eps=1'")
@@ -551,7 +577,7 @@ def test_bars_and_curves_and_a_whole_number(visit, tmp_path):
     for refused in ("2.5", "9"):
         box.fill(refused)
         box.press("Enter")
-        assert status(page).startswith(f"d_c = {refused} is not allowed: ")
+        assert status(page).startswith(f"content dimensions = {refused} is not allowed: ")
 
 
 @pytest.fixture(scope="module")

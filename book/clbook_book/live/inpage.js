@@ -286,7 +286,7 @@ window.clbookHere ??= (() => {
     return { height: beside ? each : each * count, places };
   }
   function bright(colour) { // of letters: then what they stand on is dark
-    const [r, g, b] = colour.match(/[\d.]+/g).map(Number);
+    const [r = 0, g = 0, b = 0] = colour.match(/[\d.]+/g)?.map(Number) ?? []; // "" of a figure that has been taken away
     return 0.3 * r + 0.6 * g + 0.1 * b > 128;
   }
 
