@@ -68,6 +68,14 @@ def train(page):
     page.wait_for_function(DONE)
 
 
+def trained(page, words):
+    """Wait for the end of the run that a change has begun, with these words in the picture's."""
+    page.wait_for_function(
+        "words => document.querySelector('canvas').ariaLabel.includes(words)", arg=words
+    )
+    page.wait_for_function(f"document.querySelector('{TRAIN}').textContent === 'Train'")
+
+
 def run(page, settings, name="here"):
     """What a block's run with these settings has found."""
     return page.evaluate(f"window.clbook.explorers.{name}.run({{{settings}}})")
@@ -429,7 +437,7 @@ def test_a_link_keeps_all_of_it(visit, page, block):
     type_into(page, "seed", 12)
     type_into(page, "steps (iterations)", 300)
     page.click("text='2'")
-    train(page)
+    trained(page, "seed 12: iteration 300")
     words = label(page)
     address = hash_with(page, ["classes=2", "seed=12", "steps=300", "pin=classes%3D3", "seed%3D11"])
 
@@ -461,16 +469,17 @@ def test_runs_beside_each_other_are_named_by_what_differs(visit, block, width):
     page = visit(block, NOTED, width=width)
     page.click("summary")
 
-    def trained():
+    def names_of(words):
         page.evaluate("window.written = []")
-        train(page)
+        trained(page, words)
         return page.evaluate("window.written")
 
-    assert trained() == []  # a run alone needs no name
+    train(page)
+    assert page.evaluate("window.written") == []  # a run alone needs no name
     page.click("[data-do=pin]")
     type_into(page, TAU, 0.05)
     type_into(page, "seed", 3)
-    assert [text for text, *_ in trained()[-2:]] == [
+    assert [text for text, *_ in names_of("seed 3: iteration 400")[-2:]] == [
         "temperature τ 0.1, seed 0",
         "temperature τ 0.05, seed 3",
     ]
@@ -479,7 +488,9 @@ def test_runs_beside_each_other_are_named_by_what_differs(visit, block, width):
         assert f"temperature {name}, of classes C 2, ε 0.1," in label(page)
     page.click("[data-do=pin]")
     page.click("text='3'")
-    names = trained()[-3:]
+    names = names_of(
+        "classes C 3, ε 0.1, temperature τ 0.05, rate / τ 0.01, seed 3: iteration 400"
+    )[-3:]
     assert [text.split(", ")[0] for text, *_ in names] == [f"classes C {k}" for k in (2, 2, 3)]
     canvas = page.evaluate("document.querySelector('canvas').clientWidth")
     room = canvas if width == 390 else canvas / 3
