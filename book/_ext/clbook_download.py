@@ -38,7 +38,7 @@ FOLDER = "_notebooks"  # below the built pages
 PUBLISHED = "gh-pages"  # the branch that holds the built pages, where the repository is on GitHub
 # What the wheels are made of: {name: (folder of the project, its files)}.
 PACKAGES = {
-    "clbook": ("", ("pyproject.toml", "README.md", "LICENSE", "clbook")),
+    "clbook": ("", ("pyproject.toml", "LICENSE", "clbook")),
     "clbook_book": ("book", ("book/pyproject.toml", "book/clbook_book")),
 }
 PICTURE = re.compile(

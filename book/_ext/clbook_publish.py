@@ -11,7 +11,7 @@ import html
 import posixpath
 import shutil
 from pathlib import Path
-from urllib.parse import urljoin
+from urllib.parse import urljoin, urlsplit
 
 import jinja2
 from docutils import nodes
@@ -113,10 +113,12 @@ def write_files(app, exception):
     prune(folder / "_static/mathjax")
     # GitHub's pages would lose each folder whose name begins with "_".
     (folder / ".nojekyll").touch()
-    for name in ("sitemap.xml", "404.html"):
+    for name in ("sitemap.xml", "404.html", "CNAME"):
         (folder / name).unlink(missing_ok=True)
     if not base:
         return
+    if domain := own_domain(base):
+        (folder / "CNAME").write_text(f"{domain}\n", encoding="utf-8")
     places = [
         urljoin(base, app.builder.get_target_uri(name)) for name in sorted(app.env.found_docs)
     ]
@@ -129,6 +131,16 @@ def write_files(app, exception):
     template = jinja2.Template((TEMPLATES / "missing.html").read_text("utf-8"), autoescape=True)
     page = template.render(book=app.config.html_title, base=base, root=app.config.root_doc)
     (folder / "404.html").write_text(page, encoding="utf-8")
+
+
+def own_domain(base) -> str:
+    """The domain that is the book's alone; "" where it lies below that of others.
+
+    GitHub serves a branch under a domain only while the branch has it in a file `CNAME`.
+    """
+    parts = urlsplit(base)
+    own = parts.path == "/" and not parts.netloc.endswith(".github.io")
+    return parts.netloc if own else ""
 
 
 def prune(mathjax):
