@@ -74,10 +74,9 @@ class Report:
     @property
     def table(self):
         """The lines as a `style.Table` with name, value, references, alarm, what it says, and the page."""
-        from clbook.style import Table  # here: numbers and JSON need no matplotlib
+        from clbook import style  # here: numbers, JSON and HTML need no matplotlib
 
-        header = ("line", "value", "beside", "alarm", "what it says", "page")
-        return Table(header, [_row(line) for line in self.lines])
+        return style.Table(COLUMNS[:-1], [_row(line)[:-1] for line in self.lines])
 
     @property
     def figures(self) -> dict:
@@ -96,7 +95,7 @@ class Report:
         return "\n".join(rows)
 
     def _repr_html_(self) -> str:
-        return f"<p>{html.escape(self.summary)}</p>{self.table._repr_html_()}"
+        return f"<p>{html.escape(self.summary)}</p>{_html(self.lines, COLUMNS[:-1])}"
 
     def to_json(self) -> str:
         """The report as JSON; a number that is not finite is null."""
@@ -111,29 +110,33 @@ class Report:
 
     def to_html(self, path: str | os.PathLike | None = None) -> str:
         """The report as one page of HTML that needs nothing else, also written to `path`."""
-        rows = []
-        for line in self.lines:
-            cells = "".join(f"<td>{html.escape(cell)}</td>" for cell in _row(line))
-            cells += f"<td>{html.escape(line.rule or 'never')}</td>"
-            rows.append(f'<tr class="alarm">{cells}</tr>' if line.alarm else f"<tr>{cells}</tr>")
-        names = ("line", "value", "beside", "alarm", "what it says", "page", "when it alarms")
-        head = "".join(f"<th>{name}</th>" for name in names)
         page = (
             '<!DOCTYPE html>\n<html lang="en"><meta charset="utf-8"><title>Diagnosis of an encoder'
             f"</title><style>{STYLE}</style>\n<h1>What is wrong with this encoder?</h1>\n"
-            f"<p>{html.escape(self.summary)}</p>\n<table><tr>{head}</tr>\n"
-            + "\n".join(rows)
-            + "\n</table></html>\n"
+            f"<p>{html.escape(self.summary)}</p>\n{_html(self.lines, COLUMNS)}</html>\n"
         )
         if path is not None:
             Path(path).write_text(page, encoding="utf-8")
         return page
 
 
+COLUMNS = ("line", "value", "beside", "alarm", "what it says", "page", "when it alarms")
+
+
 def _row(line):
-    """A line as cells of a table."""
-    mark = "alarm" if line.alarm else ""
-    return (line.name, _shown(line.value), _beside(line), mark, line.says, line.page)
+    """A line as cells of a table, one for each of `COLUMNS`."""
+    mark, rule = "alarm" if line.alarm else "", line.rule or "never"
+    return (line.name, _shown(line.value), _beside(line), mark, line.says, line.page, rule)
+
+
+def _html(lines, columns):
+    """The first columns of the table of some lines, as HTML."""
+    head = "".join(f"<th>{name}</th>" for name in columns)
+    rows = [f"<tr>{head}</tr>"]
+    for line in lines:
+        cells = "".join(f"<td>{html.escape(cell)}</td>" for cell in _row(line)[: len(columns)])
+        rows.append(f'<tr class="alarm">{cells}</tr>' if line.alarm else f"<tr>{cells}</tr>")
+    return '<table class="table clbook-table">' + "\n".join(rows) + "</table>\n"
 
 
 def _beside(line):

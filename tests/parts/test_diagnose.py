@@ -376,6 +376,24 @@ def test_a_report_is_shown_as_text_table_json_and_html(found, given, tmp_path):
         found["nothing"]
 
 
+def test_without_matplotlib_a_notebook_shows_a_report_and_its_figures_name_the_extra():
+    code = """
+import sys; sys.modules["matplotlib"] = None
+import torch
+from clbook import diagnose
+found = diagnose.report(*torch.randn(2, 40, 6))
+assert found.alarms and found._repr_html_().count('<tr class="alarm">') == len(found.alarms)
+for name in ("table", "figures"):
+    try:
+        getattr(found, name)
+    except ModuleNotFoundError as missing:
+        print(missing)
+"""
+    ran = subprocess.run([sys.executable, "-c", code], text=True, capture_output=True, check=False)
+    said = "clbook.style needs matplotlib: pip install 'clbook[book]'\n"
+    assert ran.stdout == 2 * said, ran.stderr
+
+
 def test_every_line_has_a_reference_a_sentence_and_a_page_of_the_book(found):
     root = pathlib.Path(__file__).parents[2] / "book"
     for line in found.lines:
