@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 from collections.abc import Sequence
+from types import SimpleNamespace
 
 import numpy as np
 import xarray
@@ -13,7 +14,7 @@ from clbook.training.settings import Outcome, Settings, fields, quantities
 
 
 def dataset(
-    results: Sequence[Outcome | None],
+    results: Sequence[Outcome | dict | None],
     dims: Sequence[str] = (),
     configs: Sequence[Settings] | None = None,
 ) -> xarray.Dataset:
@@ -27,7 +28,7 @@ def dataset(
     a beginning of them, these label the axis `step`; else `recorded_steps` is a coordinate that each run has.
 
     Args:
-        results: Results of one kind; None for a run that has not finished.
+        results: Results of one kind, or dicts; None for a run that has not finished.
         dims: names of settings. The results are those of the grid of their values, the last one fastest. With none the
             runs have one axis, "run", and each setting that varies is a coordinate along it.
         configs: the settings of the results; needed where a result is None.
@@ -40,7 +41,8 @@ def dataset(
         ValueError: the results are not the grid of `dims`; a quantity has other axes than it names; no `configs` where
             a result is None.
     """
-    there = [result for result in results if result is not None]
+    named = [_named(result) for result in results]
+    there = [result for result in named if result is not None]
     if configs is None and len(there) < len(results):
         raise ValueError(
             "configs = None is not allowed: where a result is None, it must be the settings of all results"
@@ -51,10 +53,10 @@ def dataset(
     shape = [found.sizes[name] for name in dims] or [len(configs)]
     if not there:
         return found
-    for name, field in quantities(type(there[0])).items():
+    for name, field in _quantities(there[0]).items():
         if not any(hasattr(result, name) for result in there):
             continue
-        table = padded([getattr(result, name, None) for result in results])
+        table = padded([getattr(result, name, None) for result in named])
         if table.dtype == object:
             continue
         axes = _own_axes(field, table.ndim - 1)
@@ -65,6 +67,18 @@ def dataset(
             table = table.reshape(*shape, *table.shape[1:])
             put(found, name, runs + axes, table, words(field))
     return found
+
+
+def _named(result):
+    """A result whose numbers are attributes: a dict, as a plain function gives it, with its entries as such."""
+    return SimpleNamespace(**result) if isinstance(result, dict) else result
+
+
+def _quantities(result) -> dict:
+    """{name: field} of what a result holds; of a dict the fields say nothing but their names."""
+    if isinstance(result, SimpleNamespace):
+        return {name: SimpleNamespace(name=name, metadata={}) for name in vars(result)}
+    return quantities(type(result))
 
 
 def of_settings(configs: Sequence[Settings], dims: Sequence[str] = ()) -> xarray.Dataset:

@@ -8,10 +8,13 @@ the book come with its own package; `clbook_book.records` makes and checks them.
 
 from __future__ import annotations
 
+import difflib
 import importlib.util
 from pathlib import Path
 
 import xarray
+
+COMMAND = "python -m clbook_book.records"  # makes and checks records
 
 
 def folder() -> Path:
@@ -23,6 +26,16 @@ def folder() -> Path:
     """
     book = importlib.util.find_spec("clbook_book")
     return Path(book.origin).parent / "records" if book and book.origin else Path("records")
+
+
+def names() -> list[str]:
+    """The records that there are, sorted; the part before the first dash is the paper or the page.
+
+    Examples:
+        >>> [name for name in names() if name.startswith("photographs-norms")]
+        ['photographs-norms']
+    """
+    return sorted(path.stem for path in folder().glob("*.nc"))
 
 
 def load(name: str) -> xarray.Dataset:
@@ -41,14 +54,15 @@ def load(name: str) -> xarray.Dataset:
     """
     path = folder() / f"{name}.nc"
     if not path.exists():
-        raise ValueError(
-            f"name = {name!r} is not allowed: `python -m clbook_book.records {name}` makes the file {path}"
-        )
+        near = " or ".join(difflib.get_close_matches(name, names())) or "one of records.names()"
+        raise ValueError(f"name = {name!r} is not allowed: no such record; did you mean {near}?")
     return xarray.load_dataset(path, engine="h5netcdf")
 
 
 def made(record: xarray.Dataset) -> dict:
     """How a record was made: says, command, versions, processor, device, seconds, date, commit, fingerprint.
+
+    The command is today's: a file that is older holds that of its day.
 
     Examples:
         >>> record = xarray.Dataset(attrs={"tau": 0.1, "made_device": "cpu", "made_seconds": 12.5})
@@ -59,4 +73,6 @@ def made(record: xarray.Dataset) -> dict:
     for name, value in record.attrs.items():
         if name.startswith("made_"):
             found[name.removeprefix("made_")] = value
+    if "command" in found:
+        found["command"] = f"{COMMAND} {found['command'].rpartition(' ')[2]}"
     return found

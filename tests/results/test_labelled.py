@@ -70,6 +70,17 @@ def test_an_axis_that_is_no_axis_is_refused_before_anything_is_trained(seeds, sa
     assert not trained
 
 
+def measured(config):
+    return {"area": config.a**2, "sides": np.array([config.a, 2.0])}
+
+
+def test_a_grid_of_dicts_has_their_entries_by_name():
+    """What a plain function gives; its entries say no more than their names."""
+    found = sweep(measured, Other(), a=(1.0, 3.0), shape=("disc", "ring"), n_jobs=1)
+    assert found.sides.dims == ("a", "shape", "sides_0") and found.attrs["widths"] == (4, 4)
+    np.testing.assert_array_equal(found.area.sel(shape="ring"), [1.0, 9.0])
+
+
 def test_a_list_of_results_has_the_settings_that_vary_along_the_runs():
     configs = [Other(a=2.0), Other(a=3.0, widths=(8,)), Other(a=3.0)]
     found = dataset([result(c, [0, 1, 5], 4) for c in configs])

@@ -40,14 +40,13 @@ from clbook.results import records as reading
 from clbook.results import store
 from clbook.results.fingerprint import fingerprint
 from clbook.results.labelled import of_settings, put
-from clbook.results.records import load, made
+from clbook.results.records import COMMAND, load, made
 from clbook.results.sweep import sweep
 from clbook.training.loop import training_of
 from clbook.training.settings import Outcome, Settings, on_request, quantities
 from clbook_book.records import computed
 
 PACKAGE = Path(__file__).parent.parent
-COMMAND = "python -m clbook_book.records"
 SHAKEN = 30  # rounding enters at every step, a shake at the start alone
 SHAKES = ("1e-6", "-1e-6", "5e-7")  # shares by which a start is changed, one after the other
 
@@ -183,9 +182,7 @@ def summary(record: xarray.Dataset) -> str:
     how = made(record)
     what = f"{record.config.size} runs" if "config" in record else "computed values"
     cost = f"{what}, {how['seconds']:,.0f} s on {how['device']} with {how['versions']}"
-    # The command is today's: files that are older keep that of their day.
-    command = f"{COMMAND} {how['command'].rpartition(' ')[2]}"
-    return f"Record of {how['date']}: {how['says']}; {cost}; made by {command}"
+    return f"Record of {how['date']}: {how['says']}; {cost}; made by {how['command']}"
 
 
 def recipes() -> dict[str, Recipe | Computed]:
