@@ -24,7 +24,7 @@ os.environ.setdefault("MKL_CBWR", "AUTO,STRICT")
 __version__ = "0.2.0"
 
 # `import clbook; clbook.losses` works. A part is loaded when it is first asked for, because some
-# need more than numpy and torch, which are all that `import clbook` needs.
+# need more than numpy and torch, which are all that `import clbook` needs. `__init__.pyi` says the same to editors.
 PARTS = (
     "augment",
     "data",
@@ -42,18 +42,30 @@ PARTS = (
     "training",
     "transformer",
 )
+MEASURE = {
+    "data",
+    "diagnose",
+    "kernels",
+    "metrics",
+    "theory",
+}  # for these the extra `measure` is enough
+# What is asked of finished runs: `from clbook import records, sweep`.
+RESULTS = {"records", "sweep"}
 
 
 def __getattr__(name: str):
-    if name in PARTS:
-        return importlib.import_module(f"{__name__}.{name}")
-    # What is asked of finished runs: `from clbook import records, sweep`.
-    if name == "records":
-        return importlib.import_module(f"{__name__}.results.records")
-    if name == "sweep":
-        return importlib.import_module(f"{__name__}.results.sweep").sweep
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name not in (*PARTS, *RESULTS):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    room = "clbook.results" if name in RESULTS else "clbook"
+    try:
+        found = importlib.import_module(f"{room}.{name}")
+    except ModuleNotFoundError as missing:
+        extra = "measure" if name in MEASURE else "book"
+        raise ModuleNotFoundError(
+            f"clbook.{name} needs {missing.name}: pip install 'clbook[{extra}]'", name=missing.name
+        ) from missing
+    return found.sweep if name == "sweep" else found
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *PARTS, "records", "sweep"})
+    return sorted({*globals(), *PARTS, *RESULTS})

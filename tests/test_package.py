@@ -1,5 +1,6 @@
 """What others install: that the package is whole, needs no more than it says, and that its pins agree."""
 
+import ast
 import importlib
 import pathlib
 import re
@@ -80,6 +81,34 @@ def test_parts_are_there_after_import_clbook():
     assert "module 'clbook' has no attribute 'nothing'" in ran.stderr
 
 
+def test_the_stub_names_what_the_package_has(tmp_path):
+    """An editor completes, and a type checker reads, `__init__.pyi`; code runs `__init__.py`."""
+    tree = ast.parse((ROOT / "clbook/__init__.pyi").read_text())
+    said = {name.asname for node in tree.body[:-2] for name in node.names}
+    assert said == {*clbook.PARTS, *clbook.RESULTS} and said < set(dir(clbook))
+    (tmp_path / "own.py").write_text("import clbook\nreveal_type(clbook.sweep)\n")
+    ran = python("import mypy.__main__; mypy.__main__.console_entry()", tmp_path / "own.py")
+    assert 'type is "def (run: ' in ran.stdout, ran.stdout + ran.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "missing", "extra"),
+    [("kernels", "scipy", "measure"), ("sweep", "joblib", "book"), ("style", "matplotlib", "book")],
+)
+def test_a_part_says_which_extra_it_needs(name, missing, extra):
+    ran = python(f"import sys; sys.modules[{missing!r}] = None; from clbook import {name}")
+    assert f"clbook.{name} needs {missing}: pip install 'clbook[{extra}]'" in ran.stderr
+
+
+def test_the_examples_of_the_wheels_page_run(built):
+    """What PyPI shows, with the package from the wheel."""
+    page = built["clbook"][2]
+    blocks = re.findall(r"^```python\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)
+    ran = python("\n".join(blocks) + "\nprint(clbook.__file__)", folder=built["site"])
+    assert len(blocks) == 2 and " lines, " in ran.stdout, ran.stderr
+    assert "pip install clbook " in page and not re.search(r"\]\((?!https://)", page)
+
+
 def test_kernels_and_metrics_need_scipy_and_scikit_learn_besides():
     # scikit-learn brings joblib.
     others = names(EXTRAS["book"]) - names(EXTRAS["measure"]) - {"joblib"}
@@ -107,7 +136,7 @@ def built(tmp_path_factory):
         source, target = folder / package / "source", folder / package
         ignored = shutil.ignore_patterns("__pycache__")
         shutil.copytree(project / package, source / package, ignore=ignored)
-        for name in ("pyproject.toml", "MANIFEST.in", "README.md", "LICENSE"):
+        for name in ("pyproject.toml", "MANIFEST.in", "LICENSE"):
             if (project / name).exists():
                 shutil.copy(project / name, source)
         make("sdist", source, target)
