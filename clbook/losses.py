@@ -38,8 +38,8 @@ def log_odds(
 ) -> Tensor:
     """How much the negatives of each anchor weigh, together, against its positive.
 
-    log[ sum_b exp(sim(a, b) / tau) / exp(sim(a, a') / tau) ],  a' the other view of a's point,
-    b over both views of the other points
+        log[ sum_b exp(sim(a, b) / tau) / exp(sim(a, a') / tau) ],  a' the other view of a's point,
+        b over both views of the other points
 
     Args:
         z1: (..., n, d), the first views.
@@ -92,7 +92,7 @@ def nt_xent(
 ) -> Tensor:
     """SimCLR's NT-Xent (Chen et al. 2020, eq. 1), with a' for the other view of a's point.
 
-    mean over views a of  -log[ exp(sim(a, a') / tau) / sum_{b != a} exp(sim(a, b) / tau) ]
+        mean over views a of  -log[ exp(sim(a, a') / tau) / sum_{b != a} exp(sim(a, b) / tau) ]
 
     Anchors: all 2n views. Denominator: the 2n - 1 other views, the positive included.
     pytorch-metric-learning's NTXentLoss is the same, but for a small constant inside the log.
@@ -131,8 +131,8 @@ def cl(
 ) -> Tensor:
     """The CL loss of SA Sec. 3 (without a number there; SA trains with `dcl`).
 
-    mean_i  -log[ e(z1_i, z2_i) / sum_j (1{j != i} e(z1_i, z1_j) + e(z1_i, z2_j)) ],
-    e(a, b) = exp(sim(a, b) / tau)
+        mean_i  -log[ e(z1_i, z2_i) / sum_j (1{j != i} e(z1_i, z1_j) + e(z1_i, z2_j)) ],
+        e(a, b) = exp(sim(a, b) / tau)
 
     Anchors: the n views in z1. Denominator: 2n - 1 terms, both views of the other points and the
     positive. `nt_xent` is the mean of cl(z1, z2) and cl(z2, z1).
@@ -169,8 +169,8 @@ def dcl(
 ) -> Tensor:
     """Decoupled contrastive loss (Yeh et al. 2022, eq. 6), the "CL" of SA's experiments (Sec. 5.1).
 
-    mean over views a of  -sim(a, a') / tau + log sum_b exp(sim(a, b) / tau),
-    b over both views of the other points
+        mean over views a of  -sim(a, a') / tau + log sum_b exp(sim(a, b) / tau),
+        b over both views of the other points
 
     Anchors: all 2n views. Denominator: 2n - 2 terms. The positive is left out.
 
@@ -207,8 +207,8 @@ def nscl(
 ) -> Tensor:
     """Negatives-only supervised contrastive loss (Luthra et al. 2025, SA Sec. 3).
 
-    mean over views a of  -sim(a, a') / tau + log sum_b exp(sim(a, b) / tau),
-    b over the views of other classes
+        mean over views a of  -sim(a, a') / tau + log sum_b exp(sim(a, b) / tau),
+        b over the views of other classes
 
     Anchors: all 2n views (SA's formula: those in z1). Denominator: two terms for each point of
     another class. The positive is left out, as in SA Sec. 3 (SA Lemma 3 covers both choices). The
@@ -251,8 +251,8 @@ def supcon(
 ) -> Tensor:
     """Supervised contrastive loss L_out (Khosla et al. 2020, eq. 2), the "SCL" of SA Sec. 5.
 
-    mean over views a of  -(1 / |P(a)|) sum_{p in P(a)} log[ e(a, p) / sum_{b != a} e(a, b) ],
-    e(a, b) = exp(sim(a, b) / tau)
+        mean over views a of  -(1 / |P(a)|) sum_{p in P(a)} log[ e(a, p) / sum_{b != a} e(a, b) ],
+        e(a, b) = exp(sim(a, b) / tau)
 
     Anchors: all 2n views. Positives P(a): all other views of the class, |P(a)| = 2 n_class - 1.
     Denominator: the 2n - 1 other views, the positives included. This is `nt_xent`'s denominator:
@@ -304,8 +304,8 @@ def nt_xent_mean(
 ) -> Tensor:
     """NT-Xent with expectations for sums (LS and VA, eq. 1).
 
-    mean_i  log(1 + (1/n) sum_{j != i} (e(z1_i, z1_j) + e(z1_i, z2_j)) / e(z1_i, z2_i)),
-    e(a, b) = exp(sim(a, b) / tau)
+        mean_i  log(1 + (1/n) sum_{j != i} (e(z1_i, z1_j) + e(z1_i, z2_j)) / e(z1_i, z2_i)),
+        e(a, b) = exp(sim(a, b) / tau)
 
     Anchors: the n views in z1. Negatives: 2n - 2 terms divided by n, then the positive. The
     indicator is on the *data* points: two points with the same embedding still repel. `cl` is this
@@ -344,7 +344,7 @@ def generalized(
 ) -> Tensor:
     """The generalised NT-Xent loss (LS eq. 3 and 4, VA eq. 4 and 5), in log space.
 
-    mean_i  Psi( (1/n) sum_j eta(|z1_i - z2_j|^2 / 2) / eta(|z1_i - z2_i|^2 / 2) )
+        mean_i  Psi( (1/n) sum_j eta(|z1_i - z2_j|^2 / 2) / eta(|z1_i - z2_i|^2 / 2) )
 
     Anchors: the n rows z1_i = f(T x_i). Numerator: n terms z2_j = f(T' x_j), the positive included,
     no indicator. On the unit sphere with eta(t) = exp(-t / tau) and the default Psi(t) = log(1 + t)
@@ -388,7 +388,7 @@ def simplified(
 ) -> Tensor:
     """The simplified SimCLR loss (LS eq. 12), averaged over the points and the views.
 
-    mean over i, k of  log[(1/n) sum_j exp(-|z_i - v_kj|^2 / (2 tau))] + |z_i - v_ki|^2 / (2 tau)
+        mean over i, k of  log[(1/n) sum_j exp(-|z_i - v_kj|^2 / (2 tau))] + |z_i - v_ki|^2 / (2 tau)
 
     Anchors: the n points. Denominator: n terms for each view k, one for each data point, the
     positive v_ki included. The gradient with respect to `z` alone is the partial one of LS
@@ -436,9 +436,9 @@ def infonce(
 ) -> Tensor:
     """InfoNCE with a temperature for each dimension (CS eq. 1), and its l_p form (CS Sec. 4).
 
-    mean_i  -log[ exp(s(a_i, b_i)) / (exp(s(a_i, b_i)) + sum_m exp(s(a_i, c_m))) ],
-    s(a, b) = -sum_k |a_k - b_k|^p / tau_k,
-    or with normalize=True  s(a, b) = sum_k a_k b_k / tau_k  of the normalised vectors
+        mean_i  -log[ exp(s(a_i, b_i)) / (exp(s(a_i, b_i)) + sum_m exp(s(a_i, c_m))) ],
+        s(a, b) = -sum_k |a_k - b_k|^p / tau_k,
+        or with normalize=True  s(a, b) = sum_k a_k b_k / tau_k  of the normalised vectors
 
     Anchors: the n rows of `anchor` (CS eq. 1 compares its negatives with the positive: swap the two
     for that). Denominator: the positive and the M negatives. With None the negatives are the n - 1
@@ -502,7 +502,7 @@ def symbol_context(
 ) -> Tensor:
     """InfoNCE between symbols and their contexts (SL eq. 2), with the scalar product as similarity.
 
-    mean_i  -log[ exp(s_i . c_i) / sum_j exp(s_i . c_j) ]
+        mean_i  -log[ exp(s_i . c_i) / sum_j exp(s_i . c_j) ]
 
     Anchors: the n symbols. Denominator: the n contexts of the batch, the positive c_i included. With
     `ids`, contexts of other occurrences of the anchor's symbol are left out. SL Lemma A.1's softmax
@@ -547,9 +547,9 @@ def vicreg(
 ) -> Tensor:
     """VICReg (Bardes et al. 2022, eq. 1 to 6), as in LS B.1 and VA A.1.
 
-    l1 mean_i |z1_i - z2_i|^2  +  l2 (v(z1) + v(z2))  +  l3 (c(z1) + c(z2)),
-    C = covariance of z (divisor n - 1),  v(z) = (1/d) sum_k max(0, 1 - sqrt(C_kk + 1e-4)),
-    c(z) = (1/d) sum_{k != l} C_kl^2
+        l1 mean_i |z1_i - z2_i|^2  +  l2 (v(z1) + v(z2))  +  l3 (c(z1) + c(z2)),
+        C = covariance of z (divisor n - 1),  v(z) = (1/d) sum_k max(0, 1 - sqrt(C_kk + 1e-4)),
+        c(z) = (1/d) sum_{k != l} C_kl^2
 
     No anchors and no negatives: the variance term prevents collapse.
 
@@ -595,7 +595,7 @@ def byol(
 ) -> Tensor:
     """BYOL's regression loss (Grill et al. 2020, eq. 2), of LS B.1 and VA A.1 on normalised vectors.
 
-    mean_i |p_i / |p_i| - t_i / |t_i||^2  =  2 - 2 mean_i sim(p_i, t_i)
+        mean_i |p_i / |p_i| - t_i / |t_i||^2  =  2 - 2 mean_i sim(p_i, t_i)
 
     No negatives. The target's gradient is the caller's decision: BYOL passes target.detach() and
     adds the swapped pair.

@@ -12,11 +12,12 @@ import pytest
 from sources import NOTEBOOKS, ROOT, cells
 
 HTML = ROOT / "_build" / "html"
-# All but the one that leads on to the first; without reading any, since each process of the tests does this.
+# All but sources of the package, and the one that leads on to the first; without reading any, since each process of the tests does this.
 PAGES = sorted(
     page
     for path in HTML.rglob("*.html")
-    if "_static" not in path.parts and (page := path.relative_to(HTML).as_posix()) != "index.html"
+    if not {"_static", "_modules"} & set(path.parts)
+    and (page := path.relative_to(HTML).as_posix()) != "index.html"
 )
 EXPLORERS = [
     f"{page}.html"

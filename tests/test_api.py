@@ -1,5 +1,6 @@
 """The API reference: every public name of the parts stands there, says what it is, and names the pages that use it."""
 
+import doctest
 import importlib
 import inspect
 import pathlib
@@ -7,13 +8,15 @@ import re
 import sys
 
 import pytest
+import torch
 
 ROOT = pathlib.Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT / "book/_ext"))
 import clbook_api  # noqa: E402
 
-BUILT = ROOT / "_build/html/book/api.html"
-TEXT = (ROOT / "book/api.md").read_text()
+PAGES = [ROOT / "book/api.md", *sorted((ROOT / "book/api").glob("*.md"))]
+BUILT = [(ROOT / "_build/html" / path.relative_to(ROOT)).with_suffix(".html") for path in PAGES]
+TEXT = "\n".join(path.read_text() for path in PAGES)
 # {module: names, or () for all that it defines}
 MODULES = {
     found[1]: tuple(re.findall(r"\w+", found[2] or ""))
@@ -103,6 +106,21 @@ def test_markup_of_docstrings_stands_for_itself():
         None, "function", "some.name", test_all_parts_and_papers_are_on_the_page_whole, {}, lines
     )
     assert lines[0] == r"\|x\|^p of \*all\* x"
+    formula = ["It is", "", "    |x| = y,", "    y > 0", "", "Args:", "    x: a number."]
+    clbook_api.plain(
+        None, "function", "some.name", test_all_parts_and_papers_are_on_the_page_whole, {}, formula
+    )
+    assert formula == [
+        "It is",
+        "",
+        ".. code-block:: text",
+        "",
+        *formula[4:6],
+        "",
+        "Args:",
+        "    x: a number.",
+    ]
+    assert formula[4] == "    |x| = y,"
     assert lines[-1] == "* ``n = 100``: number of points; at most 2,000."
 
 
@@ -116,9 +134,42 @@ def test_pages_are_found_by_what_their_code_uses(tmp_path):
     assert clbook_api.pages(tmp_path, "clbook.losses", "cl") == []
 
 
-@pytest.mark.skipif(not BUILT.exists(), reason="there is no built book")
-def test_the_built_page_has_every_name():
-    page = BUILT.read_text()
+def blocks(path):
+    """The Python of a page: [text of a block]."""
+    return re.findall(r"^```python\n(.*?)^```$", path.read_text(), re.DOTALL | re.MULTILINE)
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
+def test_the_example_of_a_page_prints_what_stands_there(path, tmp_path, monkeypatch):
+    """Its lines before which >>> stands; a whole file that a page writes out lies beside them."""
+    monkeypatch.setenv("CLBOOK_CACHE", str(tmp_path / "cache"))
+    monkeypatch.syspath_prepend(tmp_path)
+    for found in re.finditer(
+        r"^`(\w+\.py)`:\n\n```python\n(.*?)^```$", path.read_text(), re.DOTALL | re.MULTILINE
+    ):
+        (tmp_path / found[1]).write_text(found[2])
+    text = "\n".join(block for block in blocks(path) if block.startswith(">>>"))
+    example = doctest.DocTestParser().get_doctest(
+        text, {"__name__": "own"}, path.stem, str(path), 0
+    )
+    said = []
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        doctest.DocTestRunner(verbose=False).run(example, out=said.append)
+    assert example.examples and not "".join(said)
+
+
+def test_what_the_pages_lead_to_is_there():
+    named = re.findall(r"{py:obj}`~?(clbook[\w.]+)`", TEXT)
+    assert len(named) > 50
+    for name in named:
+        module, _, last = name.rpartition(".")
+        assert name in EXPERIMENTS or last == "run" or (module, last) in NAMES, name
+
+
+@pytest.mark.skipif(not BUILT[0].exists(), reason="there is no built book")
+def test_the_built_pages_have_every_name():
+    page = "".join(path.read_text() for path in BUILT)
     missing = [f"{module}.{name}" for module, name in NAMES if f'id="{module}.{name}"' not in page]
     assert missing == [] and 'id="clbook.experiments.separability.Config"' in page
     section = page[page.index('id="clbook.losses.nt_xent"') :]

@@ -19,12 +19,21 @@ SETTING = re.compile(r"^\s*(\w+ = .*?): (.*)$")
 
 
 def plain(app, what, name, obj, options, lines):
-    """Escape what would be markup, and make a list of settings and one of recorded quantities. Runs before napoleon."""
+    """Escape what would be markup, keep formulas, and make lists of settings and quantities. Runs before napoleon."""
     settings = "Settings:" in lines
-    for k, line in enumerate(lines):
-        line = escaped(line)
+    formula, found = False, []
+    for before, line in zip(["", *lines], list(lines), strict=False):
+        # What is indented below an empty line is a formula; sections (Args:) have no line between.
+        if line.startswith("    ") and not (before or formula or settings):
+            formula = True
+            found += [".. code-block:: text", ""]
+        formula = formula and (line.startswith("    ") or not line)
         setting = SETTING.match(line) if settings else None
-        lines[k] = f"* ``{setting[1]}``: {setting[2]}" if setting else line
+        if setting:
+            found.append(f"* ``{setting[1]}``: {escaped(setting[2])}")
+        else:
+            found.append(line if formula else escaped(line))
+    lines[:] = found
     if settings:
         lines.insert(lines.index("Settings:") + 1, "")
     held = described(obj) if inspect.isclass(obj) and issubclass(obj, Outcome) else {}
@@ -87,7 +96,10 @@ def setup(app):
     """Register the hooks; napoleon has priority 500."""
     app.setup_extension("sphinx.ext.autodoc")
     app.setup_extension("sphinx.ext.napoleon")
+    app.setup_extension("sphinx.ext.viewcode")  # [source], in the book itself
     app.config.autodoc_member_order = "bysource"
+    # Unions of what is taken, by their names.
+    app.config.autodoc_type_aliases = {name: name for name in ("Rows", "Points", "Device")}
     app.connect("autodoc-process-docstring", plain, priority=400)
     app.connect("autodoc-process-docstring", tell_pages, priority=600)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -39,9 +39,12 @@ RAW = re.compile(
 
 
 def files():
-    """{path: text} of the files that CONTRIBUTING.md writes out."""
+    """{path: text} of the files that CONTRIBUTING.md writes out, and of the one that "Trainings of your own" does."""
     named = r"^`((?:clbook|book/clbook_book)/[\w/.]+)`[^\n]*:\n\n```\w+\n(.*?)^```$"
-    return {found[1]: found[2] for found in re.finditer(named, GUIDE, re.DOTALL | re.MULTILINE)}
+    found = {each[1]: each[2] for each in re.finditer(named, GUIDE, re.DOTALL | re.MULTILINE)}
+    page = (ROOT / "book/api/training.md").read_text()
+    own = re.search(r"^`pull.py`:\n\n```python\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)
+    return {"clbook/experiments/pull/experiment.py": own[1], **found}
 
 
 def chapter():
