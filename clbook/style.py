@@ -8,10 +8,12 @@ import dataclasses
 import gc
 import html
 import io
+import os
 import re
 import threading
 import unicodedata
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 import matplotlib as mpl
 import numpy as np
@@ -360,6 +362,14 @@ def encoded(image: Image.Image, kind: str, **how: object) -> str:
     return base64.b64encode(file.getvalue()).decode()
 
 
+# What a file says of itself, by its kind: the names of its description and of its source.
+INSIDE = {
+    ".png": ("Description", "Copyright"),
+    ".svg": ("Description", "Rights"),
+    ".pdf": ("Subject", "Keywords"),
+}
+
+
 @dataclasses.dataclass
 class Picture:
     """A drawn figure and the text that says what it shows.
@@ -394,6 +404,21 @@ class Picture:
             # `savefig` would draw twice.
             canvas.print_png(file, metadata={"Description": self.alt})
         return file.getvalue()
+
+    def save(self, path: str | os.PathLike, source: str = "") -> None:
+        """Write the figure to a file, with the alt text and the source inside.
+
+        Args:
+            path: ends in .png, .svg or .pdf.
+            source: where the picture is from and under which licence, for those who find the file.
+
+        Raises:
+            ValueError: another ending.
+        """
+        kind = Path(path).suffix
+        said, rights = INSIDE[choice("ending of path", kind, INSIDE)]
+        with DRAWING, mpl.rc_context(RC):
+            self.fig.savefig(path, metadata={said: self.alt, rights: source})
 
     def small(self, dpi: int = 144, colours: int = 128) -> str:
         """The figure as a base64 PNG of few colours, with the alt text inside: a few kilobytes."""

@@ -359,15 +359,25 @@ window.clbookExplorer ??= (() => {
         write();
         return show();
       },
-      async svg() { const data = await ready(); save(drawSvg(data, frameOf(data)), "svg", "image/svg+xml"); },
+      async svg() {
+        const data = await ready();
+        // Who finds the file reads in it what it shows, where it is from, and what may be done with it.
+        const source = new Option(`${document.title}. ${provenance()}. CC BY 4.0`).innerHTML;
+        save(drawSvg(data, frameOf(data)).replace("</title>", () => `</title><desc>${source}</desc>`), "svg", "image/svg+xml");
+      },
       async csv() {
-        const data = await ready(), now = { ...setup.settings };
-        settings.forEach((each, i) => { now[axes[i][0]] = axes[i][1][each.index]; });
-        const all = Object.entries(now).map(([field, value]) => `${field} = ${value}`).join(", ");
-        save(drawCsv(frameOf(data), `clbook ${setup.version}, ${setup.name}: ${all}`.replace(/\s+/g, " "),
+        const data = await ready();
+        save(drawCsv(frameOf(data), provenance(),
           clock && [setup.time, String(times[run][index()])]), "csv", "text/csv");
       },
     };
+    // The version, the explorer and all settings of what is shown.
+    function provenance() {
+      const now = { ...setup.settings };
+      settings.forEach((each, i) => { now[axes[i][0]] = axes[i][1][each.index]; });
+      const all = Object.entries(now).map(([field, value]) => `${field} = ${value}`).join(", ");
+      return `clbook ${setup.version}, ${setup.name}: ${all}`.replace(/\s+/g, " ");
+    }
     function save(text, ending, type) {
       const link = document.createElement("a"), at = clock ? `_${setup.time}=${times[run][index()]}` : "";
       link.href = URL.createObjectURL(new Blob([text], { type }));

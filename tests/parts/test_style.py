@@ -43,6 +43,18 @@ def test_any_two_of_the_ten_class_colours_are_apart(seen):
     assert seen != "all" or points[:, 0].max() <= 82, "seen on white"
 
 
+@pytest.mark.parametrize("kind", ["png", "svg", "pdf"])
+def test_a_saved_picture_says_what_it_shows_and_where_it_is_from(tmp_path, kind):
+    fig, ((ax,),) = style.axes(width=2, height=2)
+    ax.plot([0, 1])
+    picture = style.Picture(fig, "A line that rises.")
+    picture.save(tmp_path / f"line.{kind}", source="a book, CC BY 4.0")
+    found = (tmp_path / f"line.{kind}").read_bytes()
+    assert b"A line that rises." in found and b"a book, CC BY 4.0" in found
+    with pytest.raises(ValueError, match="one of .png, .svg, .pdf"):
+        picture.save(tmp_path / "line.gif")
+
+
 def test_a_wrong_argument_is_named():
     _, ((ax,),) = style.axes()
     ax.plot([1, 2], [1, 2])
