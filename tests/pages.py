@@ -12,7 +12,8 @@ import pytest
 from sources import NOTEBOOKS, ROOT, cells
 
 HTML = ROOT / "_build" / "html"
-# All but sources of the package, and the one that leads on to the first; without reading any, since each process of the tests does this.
+# All but sources of the package, and the one that leads on to the first; without reading any, since each process of
+# the tests does this.
 PAGES = sorted(
     page
     for path in HTML.rglob("*.html")

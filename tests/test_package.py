@@ -218,6 +218,7 @@ def test_the_pinned_versions_lie_within_the_ranges():
 
 def test_version_is_said_once_and_cited_right():
     said = {"CITATION.cff": "version: {}\n", "CHANGELOG.md": "## {}", "README.md": "{{{}}}"}
+    said["book/reuse.md"] = "version = {{{}}}"
     for name, words in said.items():
         assert words.format(clbook.__version__) in (ROOT / name).read_text(), name
     assert clbook_book.__version__ == clbook.__version__

@@ -21,6 +21,7 @@ logger = logging.getLogger(__name__)
 
 TEMPLATES = Path(__file__).parent / "templates"
 PICTURE = "_static/explorer.png"  # of a page that has none of its own
+LICENCE = "https://creativecommons.org/licenses/by/4.0/"
 MATHJAX = ("tex-chtml.js", "output", "input", "a11y", "sre", "ui")  # what a page loads, or its menu
 LONGEST = 200  # letters of a description; search engines cut there
 
@@ -97,6 +98,14 @@ def describe(app, pagename, templatename, context, doctree):
     context["metatags"] = context.get("metatags", "") + "".join(f"\n    {tag}" for tag in tags)
 
 
+def licence(app, pagename, templatename, context, doctree):
+    """Say at a page's foot what may be done with it."""
+    said = f'Text and figures: <a href="{LICENCE}" rel="license">CC BY 4.0</a>. Code: MIT.'
+    if "book/reuse" in app.env.found_docs:
+        said += f' <a href="{context["pathto"]("book/reuse")}">How to cite and reuse</a>.'
+    context["theme_extra_footer"] = f"<p>{said}</p>"
+
+
 def meta(kind, name, content) -> str:
     """A tag for the head of a page."""
     return f'<meta {kind}="{name}" content="{html.escape(content)}" />'
@@ -160,5 +169,6 @@ def setup(app):
     """Register the hooks."""
     app.connect("config-inited", add_templates)
     app.connect("html-page-context", describe)
+    app.connect("html-page-context", licence)
     app.connect("build-finished", write_files)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
