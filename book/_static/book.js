@@ -3,6 +3,8 @@ document.addEventListener("DOMContentLoaded", () => {
   // Controls whose own name leaves out the words on them: these words are the better name.
   const named = document.querySelectorAll("summary[aria-label], :is(.search-button-field, .theme-switch-button)[aria-label]");
   named.forEach((each) => each.removeAttribute("aria-label"));
+  // The parameters of a signature, a line each, are no list of definitions.
+  document.querySelectorAll(".sig dl, .sig dd").forEach((each) => each.setAttribute("role", "presentation"));
   // A list holds list items.
   document.querySelectorAll("[role=list] > .citation").forEach((each) => each.setAttribute("role", "listitem"));
 });
