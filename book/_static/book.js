@@ -4,7 +4,9 @@ document.addEventListener("DOMContentLoaded", () => {
   const named = document.querySelectorAll("summary[aria-label], :is(.search-button-field, .theme-switch-button)[aria-label]");
   named.forEach((each) => each.removeAttribute("aria-label"));
   // The parameters of a signature, a line each, are no list of definitions.
-  document.querySelectorAll(".sig dl, .sig dd").forEach((each) => each.setAttribute("role", "presentation"));
+  document.querySelectorAll(".sig dl").forEach((list) => {
+    list.outerHTML = list.outerHTML.replace(/<(\/?)d[ld]\b/g, "<$1div");
+  });
   // A list holds list items.
   document.querySelectorAll("[role=list] > .citation").forEach((each) => each.setAttribute("role", "listitem"));
 });
