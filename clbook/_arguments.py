@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import numbers
 import reprlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import torch
@@ -164,6 +164,8 @@ def tensor(name: str, value, device=None) -> Tensor:
 
 def array(name: str, values) -> np.ndarray:
     """A tensor, an array or a sequence as an array on the CPU."""
+    if np.ma.is_masked(values):
+        raise refused(name, values, "an array without masked entries")
     try:
         if not isinstance(values, torch.Tensor):
             return np.asarray(values)
@@ -230,9 +232,9 @@ def like(name: str, given: Tensor, z: Tensor) -> Tensor:
     fine = isinstance(given, Tensor) and given.dtype in FLOATS
     if fine and z.dtype != given.dtype:
         fine = torch.float64 not in (z.dtype, given.dtype)
-    fine = fine and given.device == z.device
+    fine = fine and given.device == z.device and given.layout == torch.strided
     allowed = (
-        "a torch tensor, float16, bfloat16, float32 or float64 (all or none of them float64), "
+        "a dense torch tensor, float16, bfloat16, float32 or float64 (all or none of them float64), "
         "on the device of the others"
     )
     require(fine, name, given, allowed)
@@ -268,7 +270,7 @@ def temperature(given, z: Tensor, width: int = 1) -> float | Tensor:
         width: 1, or d where each dimension may have its own temperature.
     """
     if isinstance(given, NUMBERS):
-        if not isinstance(given, bool) and SMALLEST < given < math.inf:
+        if not isinstance(given, bool) and SMALLEST < number("tau", given) < math.inf:
             return float(given)
         allowed = f"a finite number > 0, and > {SMALLEST} for 1 / tau in float32"
         raise refused("tau", given, allowed)
@@ -299,6 +301,22 @@ def weights(given: Sequence[float]) -> None:
         fine = fine and isinstance(weight, numbers.Real)
         fine = fine and 0 <= weight < math.inf
     require(fine, "weights", given, "three finite numbers >= 0")
+
+
+def applied(name: str, function: Callable[[Tensor], Tensor], t: Tensor) -> Tensor:
+    """function(t), of an argument that is a function of a tensor, entry by entry."""
+    require(callable(function), name, function, "a function of a tensor")
+    found = function(t)
+    fine = isinstance(found, Tensor) and found.shape == t.shape
+    require(fine, name, found, "a function that returns a tensor of the shape it is given")
+    return found
+
+
+def undefined(loss: Tensor, labels: Tensor) -> Tensor:
+    """The loss (...), NaN where one of its labels (..., n) is NaN: such a point has no class."""
+    if not labels.is_floating_point():
+        return loss
+    return loss.masked_fill(labels.isnan().any(-1), math.nan)
 
 
 def check_values(loss: Tensor, cosine: bool = False, **given: Tensor | float | None) -> Tensor:

@@ -148,7 +148,7 @@ def mixture(n: int, classes: int, spread: float, dim: int, generator: Generator)
     """
     labels = balanced_labels(n, classes)
     dim = whole("dim", dim, 1)
-    means = _normal(1.0, (classes, dim), generator)
+    means = _normal(1.0, (int(classes), dim), generator)
     return means[labels] + _normal(spread, (n, dim), generator), labels
 
 
@@ -279,7 +279,7 @@ def table(path: str | Path) -> tuple[np.ndarray, np.ndarray, list[str]]:
     """A set of the reader's own: an .npz file that holds the arrays `x`, points or images, and `y`, their classes.
 
     In the file, x is (n, D) of any real numbers, or images (n, height, width) or (n, height, width, 1 or 3) of whole
-    numbers 0 .. 255 or of truth values. y is (n,): numbers or texts.
+    numbers 0 .. 255 or of truth values. y is (n,): whole numbers or texts.
 
     Args:
         path: of the file. A "~" at its beginning is the home folder.
@@ -291,7 +291,7 @@ def table(path: str | Path) -> tuple[np.ndarray, np.ndarray, list[str]]:
 
     Raises:
         ValueError: a missing or damaged file; arrays of other shapes, or of more than 4 GB; numbers that are not finite
-            or beyond the range of float32; fewer than two classes.
+            or beyond the range of float32; classes that are no whole numbers and no texts, or fewer than two.
     """
     path = _path("path", path)
     try:
@@ -337,6 +337,8 @@ def _arrays(path):
         )
     if y.shape != (len(x),):
         raise ValueError(f"y has shape {y.shape}, it must be ({len(x)},)")
+    if y.dtype.kind == "f" and not (y == np.floor(y)).all():  # NaN is not equal to itself
+        raise ValueError("y has numbers that are not whole, and each would be a class of its own")
     return x, y
 
 

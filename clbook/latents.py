@@ -7,11 +7,24 @@ leaky-ReLU network.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
 
 import torch
 import torch.nn.functional as F
+
+from clbook._arguments import (
+    at_least,
+    choice,
+    dense,
+    floats,
+    positive,
+    refused,
+    source,
+    table,
+    whole,
+)
 
 SPACES = ("box", "sphere")
 PROPOSALS = 16  # offered at once by the rejection sampler, which takes the first that is accepted
@@ -22,12 +35,8 @@ def marginal(n: int, d: int, space: str, generator: torch.Generator) -> torch.Te
     """Latents drawn from the marginal distribution.
 
     Returns: z (n, d), uniform in the box [0, 1]^d, or on the unit sphere.
-    Raises ValueError: another space.
+    Raises ValueError: another space, n or d below 1.
     """
-    if space not in SPACES:
-        raise ValueError(
-            f"space = {space!r} is not allowed: space must be one of {', '.join(SPACES)}"
-        )
     return _placed(_points(n, d, space, generator), space)
 
 
@@ -49,16 +58,10 @@ def positives(
     Returns: (n, d).
     Raises ValueError: d_c outside 0 .. d, a style_sd that is not above 0, a content_sd below 0, or not 0 on the sphere.
     """
-    n, d = z.shape
-    varies = content_sd > 0 and space == "box"
-    for name, value, fine, allowed in (
-        ("d_c", d_c, 0 <= d_c <= d, f"between 0 and d = {d}"),
-        ("style_sd", style_sd, style_sd > 0, "> 0"),
-        ("content_sd", content_sd, content_sd == 0 or varies, ">= 0, and 0 on the sphere"),
-    ):
-        if not fine:
-            raise ValueError(f"{name} = {value:g} is not allowed: {name} must be {allowed}")
-    return _partners(z, _chances(n, d, space, generator).to(z), d_c, style_sd, space, content_sd)
+    n, d = table("z", z).shape
+    source("generator", generator)
+    settings = _settings(d, d_c, style_sd, space, content_sd)
+    return _partners(z, _chances(n, d, space, generator).to(z), *settings)
 
 
 # The same for R runs at once, in two halves: random numbers, which only ask for shapes, and what settings make of them.
@@ -80,17 +83,47 @@ def pairs(
     space: str,
     content_sd: float | torch.Tensor = 0.0,
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Latents and their positives, from random numbers. Nothing is checked, and nothing is read from the device.
+    """Latents and their positives, from random numbers. No value of a tensor is read, so none is checked.
 
     Args: drawn (..., n, k), as from `draws`; d_c, style_sd and content_sd, numbers or tensors (..., 1, 1).
     Returns: two tensors (..., n, d).
+    Raises ValueError: as `positives`, of plain numbers; numbers drawn for another d or space.
     """
+    settings = _settings(d, d_c, style_sd, space, content_sd)
+    columns = 2 * d if space == "box" else 2 * d + 3 * PROPOSALS
+    if floats("drawn", drawn, 2).shape[-1] != columns:
+        raise refused("drawn", drawn, f"draws(n, {d}, {space!r}, generator), (..., n, {columns})")
     points, chances = drawn.split([d, drawn.shape[-1] - d], -1)
     z = _placed(points, space)
-    return z, _partners(z, chances, d_c, style_sd, space, content_sd)
+    return z, _partners(z, chances, *settings)
+
+
+def _settings(d, d_c, style_sd, space, content_sd):
+    """d_c, style_sd, space and content_sd, checked: words, and those numbers that are no tensors."""
+    choice("space", space, SPACES)
+    whole("d", d, 1)
+    d_c = _each("d_c", d_c, lambda name, value: whole(name, value, 0, d))
+    style_sd = _each("style_sd", style_sd, positive)
+    content_sd = _each("content_sd", content_sd, functools.partial(at_least, 0))
+    if isinstance(content_sd, float) and content_sd > 0 and space == "sphere":
+        raise refused("content_sd", content_sd, ">= 0, and 0 on the sphere")
+    return d_c, style_sd, space, content_sd
+
+
+def _each(name, value, check):
+    """A number, checked; or a tensor (..., 1, 1) of one for each run."""
+    if not isinstance(value, torch.Tensor):
+        return check(name, value)
+    if any(size != 1 for size in dense(name, value).shape[-2:]):
+        raise refused(name, value, "a number, or a tensor (..., 1, 1) of them")
+    return value
 
 
 def _points(n, d, space, generator):
+    whole("n", n, 1)
+    whole("d", d, 1)
+    choice("space", space, SPACES)
+    source("generator", generator)
     return (torch.rand if space == "box" else torch.randn)(n, d, generator=generator)
 
 
@@ -152,13 +185,28 @@ def _von_mises_fisher(z, style, sd, chances):
 
 
 def mixed(z: torch.Tensor, matrices: Sequence[torch.Tensor], slope: float = 0.2) -> torch.Tensor:
-    """The network of `Mixing` without its checks: z (..., n, d), matrices of (..., d, d).
+    """The network of `Mixing`, whether it can be inverted or not: z (..., n, d), matrices of (..., d, d).
 
     Returns: (..., n, d).
+    Raises ValueError: other shapes, a slope that is not above 0.
     """
-    for i, matrix in enumerate(matrices):
+    floats("z", z, 2)
+    slope = positive("slope", slope)
+    for i, matrix in enumerate(_matrices(matrices, z.shape[-1])):
         z = (F.leaky_relu(z, slope) if i else z) @ matrix.mT.to(z)
     return z
+
+
+def _matrices(given, d=None):
+    """A sequence of square matrices (..., d, d), checked, as a list."""
+    if not isinstance(given, Sequence) or not given:
+        raise refused("matrices", given, "a sequence of one matrix or more")
+    for i, matrix in enumerate(given):
+        columns = floats(f"matrices[{i}]", matrix, 2).shape[-1]
+        d = d or columns
+        if matrix.shape[-2:] != (d, d):
+            raise refused(f"matrices[{i}]", matrix, f"square, (..., {d}, {d})")
+    return list(given)
 
 
 class Mixing:
@@ -172,27 +220,15 @@ class Mixing:
     """
 
     def __init__(self, matrices: Sequence[torch.Tensor], slope: float = 0.2):
-        self.matrices, self.slope = [torch.as_tensor(m) for m in matrices], slope
+        self.slope = positive("slope", slope)
+        self.matrices = _matrices(matrices)
         for i, matrix in enumerate(self.matrices):
-            if (
-                matrix.ndim < 2
-                or matrix.shape != self.matrices[0].shape
-                or matrix.shape[-1] != matrix.shape[-2]
-            ):
-                raise ValueError(
-                    f"matrices[{i}] has shape {tuple(matrix.shape)}: it must be square, all of one shape"
-                )
-            if not (torch.linalg.cond(matrix.double()) < MOST_CONDITION).all():
-                raise ValueError(
-                    f"matrices[{i}] is not invertible: its condition number is above the "
-                    f"limit, {MOST_CONDITION:g}"
-                )
-        if not self.matrices or not slope > 0:
-            raise ValueError(
-                "matrices must hold at least one matrix"
-                if not self.matrices
-                else f"slope = {slope!r} is not allowed: slope must be > 0, else the leaky ReLU has no inverse"
-            )
+            if matrix.shape != self.matrices[0].shape:
+                raise refused(f"matrices[{i}]", matrix, "of the shape of matrices[0]")
+            fine = matrix.isfinite().all()
+            if not (fine and (torch.linalg.cond(matrix.double()) < MOST_CONDITION).all()):
+                allowed = f"invertible, its condition number below {MOST_CONDITION:g}"
+                raise refused(f"matrices[{i}]", matrix, allowed)
 
     def __call__(self, z: torch.Tensor) -> torch.Tensor:
         """x = g(z), (..., d)."""
@@ -208,6 +244,9 @@ class Mixing:
 
 def rotations(d: int, layers: int, generator: torch.Generator) -> list[torch.Tensor]:
     """A random rotation (d, d) for each layer."""
+    whole("d", d, 1)
+    whole("layers", layers, 1)
+    source("generator", generator)
     found = []
     for _ in range(layers):
         found.append(torch.nn.init.orthogonal_(torch.empty(d, d), generator=generator))

@@ -222,7 +222,7 @@ def nscl(
         tau: the temperature, > 0.
 
     Returns:
-        (...), >= log 2 - 2 / tau. NaN where a row is 0 or all labels are equal.
+        (...), >= log 2 - 2 / tau. NaN where a row is 0, a label is NaN, or all labels are equal.
 
     Raises:
         ValueError: as `nt_xent`, and for labels of another length or that are no numbers. With
@@ -240,6 +240,7 @@ def nscl(
     tau = _arguments.temperature(tau, z1)
     labels = _arguments.labels("labels", labels, z1)
     loss = log_odds(z1, z2, tau, same=alike(labels)).mean(-1)
+    loss = _arguments.undefined(loss, labels)
     return _arguments.check_values(loss, cosine=True, z1=z1, z2=z2, labels=labels, tau=tau)
 
 
@@ -265,7 +266,7 @@ def supcon(
         tau: the temperature, > 0.
 
     Returns:
-        (...), > 0 and at most log(2n - 1) + 2 / tau. NaN where a row is 0.
+        (...), > 0 and at most log(2n - 1) + 2 / tau. NaN where a row is 0 or a label is NaN.
 
     Raises:
         ValueError: as `nscl`.
@@ -293,7 +294,7 @@ def supcon(
     positive = (first / tau * second).sum(-1)  # (..., n) cosine / tau
     attraction = (both / tau * peers).sum(-1) / 2  # (..., n), the mean of a point's two views
     lost = (count * positive - attraction) / (count + 1)
-    loss = own_pair + lost.mean(-1)
+    loss = _arguments.undefined(own_pair + lost.mean(-1), labels)
     return _arguments.check_values(loss, cosine=True, z1=z1, z2=z2, labels=labels, tau=tau)
 
 
@@ -371,13 +372,12 @@ def generalized(
         0.223
     """
     z1, z2 = _arguments.points(z1=z1, z2=z2)
-    _arguments.require(callable(log_eta), "log_eta", log_eta, "a function of a tensor")
-    _arguments.require(callable(psi), "psi", psi, "a function of a tensor")
     n = z1.shape[-2]
-    log_weights = log_eta(squared_distances(z1, z2) / 2)  # (..., n, n)
+    halves = squared_distances(z1, z2) / 2
+    log_weights = _arguments.applied("log_eta", log_eta, halves)  # (..., n, n)
     positive = log_weights.diagonal(dim1=-2, dim2=-1)
     log_mean = log_weights.logsumexp(-1) - math.log(n)
-    loss = psi(log_mean - positive).mean(-1)
+    loss = _arguments.applied("psi", psi, log_mean - positive).mean(-1)
     return _arguments.check_values(loss, z1=z1, z2=z2)
 
 
@@ -514,7 +514,7 @@ def symbol_context(
         ids: (n,) or (..., n), a number for each symbol, not all equal, or None.
 
     Returns:
-        (...), >= 0. NaN where all ids are equal.
+        (...), >= 0. NaN where an id is NaN, or all are equal.
 
     Raises:
         ValueError: wrong shapes or types, one pair only. With CLBOOK_CHECK=1 also ids that are all
@@ -537,6 +537,8 @@ def symbol_context(
         same = alike(ids)  # (..., n, n)
     negatives = logits.masked_fill(same, -math.inf).logsumexp(-1)
     loss = softplus(negatives - positive).mean(-1)
+    if ids is not None:
+        loss = _arguments.undefined(loss, ids)
     return _arguments.check_values(loss, symbols=symbols, contexts=contexts, ids=ids)
 
 

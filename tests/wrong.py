@@ -52,7 +52,7 @@ WRONG = {
     "a module of another size": torch.nn.Linear(5, 2),
     "a meta module": torch.nn.Linear(3, 2, device="meta"),
 }
-NAMED = r"(\w+) = .* is not allowed: \1 must be .+"
+NAMED = r"(\w+)(\[\d+\])? = .* is not allowed: \1(\[\d+\])? must be .+"
 
 
 def answers_or_names_it(function, arguments: dict, kinds=WRONG, named: str = NAMED) -> None:

@@ -198,6 +198,8 @@ def posterior_bound(
     Raises:
         ValueError: an argument out of range; convex, and a longer step.
     """
+    if not isinstance(convex, bool):
+        raise refused("convex", convex, "True or False")
     found = reals("injections", injections)
     if found.ndim != 1 or not found.size:
         raise refused("injections", injections, "a list of T numbers, T >= 1")

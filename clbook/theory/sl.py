@@ -16,19 +16,20 @@ def batch_floor(batch: int = 32, k: int = 8, samples: int | None = None) -> floa
     X is Bin(batch - 1, 1/k) for independent draws, hypergeometric for a batch drawn from `samples` without repeats.
 
     Args:
-        batch: pairs in a batch, >= 1.
+        batch: pairs in a batch, 1 to a million.
         k: modulus, >= 1.
-        samples: pairs that the batch is drawn from, >= batch and a multiple of k; None for independent draws.
+        samples: pairs that the batch is drawn from, a multiple of k from batch to 100 million (the time grows with it);
+            None for independent draws.
 
     Raises:
         ValueError: an argument out of range.
     """
-    batch = whole("batch", batch, 1)
+    batch = whole("batch", batch, 1, 10**6)
     k = whole("k", k, 1)
     if samples is None:
         fits = stats.binom(batch - 1, 1 / k)
     else:
-        samples = whole("samples", samples, batch)
+        samples = whole("samples", samples, batch, 10**8)
         if samples % k:
             raise refused("samples", samples, f"a multiple of k = {k}")
         fits = stats.hypergeom(samples - 1, samples // k - 1, batch - 1)

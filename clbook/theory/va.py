@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
+
+from clbook._arguments import reals, refused
 
 
 def cluster_velocity(
@@ -20,5 +24,16 @@ def cluster_velocity(
 
     Returns:
         (N, d).
+
+    Raises:
+        ValueError: other shapes, no numbers.
     """
-    return -np.asarray(share)[:, None] * np.asarray(squared_norm)[:, None] * gain * gradient
+    given = {"share": share, "squared_norm": squared_norm, "gain": gain, "gradient": gradient}
+    shapes = {name: reals(name, numbers).shape for name, numbers in given.items()}
+    clusters, d = (math.prod(shapes["share"]),), shapes["gradient"][-1:]
+    for name, numbers in given.items():
+        shape = clusters + d if name in ("gain", "gradient") else clusters
+        if shapes[name] != shape:
+            raise refused(name, numbers, f"numbers of shape {shape}")
+    share, squared_norm, gain, gradient = map(np.asarray, given.values())
+    return -share[:, None] * squared_norm[:, None] * gain * gradient

@@ -92,8 +92,8 @@ def test_bad_latents_and_mixings_say_what_is_wrong():
     z = latents.marginal(5, 4, "box", seeded())
     for arguments, message in (
         ((z, 5, 0.3, "box"), "d_c = 5 is not allowed"),
-        ((z, 1, 0.0, "box"), "style_sd = 0 is not"),
-        ((z, 1, -1.0, "sphere"), "style_sd = -1 is not"),
+        ((z, 1, 0.0, "box"), "style_sd = 0.0 is not"),
+        ((z, 1, -1.0, "sphere"), "style_sd = -1.0 is not"),
     ):
         with pytest.raises(ValueError, match=message):
             latents.positives(*arguments, seeded())
@@ -103,9 +103,11 @@ def test_bad_latents_and_mixings_say_what_is_wrong():
         latents.marginal(5, 4, "torus", seeded())
     singular = torch.eye(4)
     singular[3] = singular[2]
-    with pytest.raises(ValueError, match=r"matrices\[1\] is not invertible"):
+    with pytest.raises(ValueError, match=r"matrices\[1\] = .* must be invertible"):
         latents.Mixing([torch.eye(4), singular])
-    with pytest.raises(ValueError, match=r"matrices\[0\] has shape \(4, 3\)"):
+    with pytest.raises(
+        ValueError, match=r"matrices\[0\] = Tensor \(4, 3\) is not allowed: .* square"
+    ):
         latents.Mixing([torch.ones(4, 3)])
     with pytest.raises(ValueError, match="slope"):
         latents.Mixing([torch.eye(2)], slope=0.0)

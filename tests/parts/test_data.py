@@ -253,6 +253,8 @@ def test_images_may_be_of_any_whole_numbers_that_are_pixels(tmp_path, kind):
         ({"x": np.array([[None] * 3] * 6)}, "it is damaged, or has no arrays x and y"),
         ({"y": NAMES[:4]}, r"y has shape \(4,\), it must be \(6,\)"),
         ({"y": np.zeros(6)}, "y holds 1 class"),
+        ({"y": np.array([0, 0, 1, 1, 1, np.nan])}, "y has numbers that are not whole"),
+        ({"y": np.arange(6) / 7}, "y has numbers that are not whole"),
     ],
 )
 def test_a_table_that_is_no_set_is_refused_in_words(tmp_path, arrays, says):

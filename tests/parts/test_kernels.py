@@ -333,6 +333,13 @@ def test_infinite_width_of_coincident_opposite_and_zero_points():
     torch.testing.assert_close(K, expected, rtol=0, atol=1e-15)
 
 
+@pytest.mark.parametrize("weight", [math.nan, math.inf])
+def test_the_kernel_of_a_diverged_network_is_not_finite(weight):
+    B = torch.tensor([[1.0, 0.0], [weight, 0.0]])  # NaN > 0 is False: ReLU's slope would be 0
+    K = kernels.one_hidden(B, torch.ones(3, 2), "relu", 1, 1.0)
+    assert not K.isfinite().any()
+
+
 def test_one_hidden_refuses_what_it_cannot_mean():
     B, x = torch.ones(4, 2), torch.ones(3, 2)
     with pytest.raises(ValueError, match="activation = 'sine'"):

@@ -688,8 +688,27 @@ def test_a_wrong_argument_gives_a_value_or_an_error_that_names_it(name, check, m
     named = rf"({names})( = .* is not allowed: \1 must be .*|(, ({names}))* give a loss of .*)"
     # A module as log_eta or psi raises errors of its own.
     kinds = {kind: wrong for kind, wrong in WRONG.items() if "module" not in kind}
-    del kinds["sparse"], kinds["huge"]
     answers_or_names_it(tensor, right, kinds | {"a truth value": True}, named)
+
+
+def test_a_point_without_a_class_makes_its_run_nan():
+    z1, z2 = torch.randn(2, 4, 3), torch.randn(2, 4, 3)
+    ids = torch.tensor([[0.0, 0, 1, 1], [0, 0, 1, math.nan]])
+    values = (
+        losses.nscl(z1, z2, ids, 0.5),
+        losses.supcon(z1, z2, ids, 0.5),
+        losses.symbol_context(z1, z2, ids),
+    )
+    for value in values:
+        assert value.isnan().tolist() == [False, True]
+
+
+def test_a_function_given_to_the_generalized_loss_returns_a_tensor_entry_by_entry():
+    z = torch.eye(3)
+    with pytest.raises(ValueError, match="psi = 1.0 is not allowed: psi must be a function that"):
+        losses.generalized(z, z, lambda t: -t, lambda t: 1.0)
+    with pytest.raises(ValueError, match="log_eta = a torch.float32 tensor of shape .* must be"):
+        losses.generalized(z, z, lambda t: t.sum())
 
 
 def same_value_and_gradient(ours, theirs, z):

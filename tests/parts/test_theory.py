@@ -72,13 +72,25 @@ ARGUMENTS = {
     theory.cka_lower_bound: {"drift": 0.5, "gram_norm": 1.0},
     theory.rsa_lower_bound: {"drift": 0.5, "std": 1.0, "pairs": 3},
     theory.total: {"eta": ETA, "T": 3},
-    theory.posterior_bound: {"injections": [1.0, 2.0], "eta": 0.1, "B": 8, "tau": 1.0},
+    theory.posterior_bound: {
+        "injections": [1.0, 2.0],
+        "eta": 0.1,
+        "B": 8,
+        "tau": 1.0,
+        "convex": False,
+    },
     theory.threshold_slope: {"tolerance": 0.01},
     theory.even_similarity: {"count": 4, "tau": 0.1},
     theory.split_curvature: {"count": 4, "tau": 0.1},
     theory.batch_floor: {"batch": 32, "k": 8, "samples": 512},
     theory.repaired_bound: REPAIRED,
     theory.l2_distance: {"decay": 0.01, "N": 16, "k": 8},
+    theory.cluster_velocity: {
+        "share": [0.25, 0.75],
+        "squared_norm": [4.0, 1.0],
+        "gain": [[0.5, 0.5], [0.2, 0.2]],
+        "gradient": [[2.0, 1.0], [-1.0, 0.0]],
+    },
     theory.style_share: {"tau": 1.0, "d_c": 2, "d_s": 3, "rho": 0.9},
 }
 
@@ -102,6 +114,7 @@ def test_a_wrong_argument_is_named(function):
         ("sigma2", lambda: theory.separation_condition(**CONDITION | {"sigma2": -0.1})),
         ("eta", lambda: theory.total("3", 2)),
         ("samples", lambda: theory.batch_floor(32, 8, 511)),
+        ("samples", lambda: theory.batch_floor(32, 8, 2**63)),  # it would never end
         ("eta", lambda: theory.repaired_bound(**REPAIRED | {"eta": [0.1, 0.1]})),
         ("zeta", lambda: theory.repaired_bound(**REPAIRED | {"zeta": 1.0})),
         ("eta", lambda: theory.total([0.1, math.nan], 2)),
