@@ -234,7 +234,7 @@ def like(name: str, given: Tensor, z: Tensor) -> Tensor:
         fine = torch.float64 not in (z.dtype, given.dtype)
     fine = fine and given.device == z.device and given.layout == torch.strided
     allowed = (
-        "a dense torch tensor, float16, bfloat16, float32 or float64 (all or none of them float64), "
+        "a torch tensor, dense, float16, bfloat16, float32 or float64 (all or none float64), "
         "on the device of the others"
     )
     require(fine, name, given, allowed)

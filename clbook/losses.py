@@ -19,7 +19,6 @@ learners, CS = content and style.
 from __future__ import annotations
 
 import math
-import numbers
 from collections.abc import Callable, Sequence
 
 import torch
@@ -467,8 +466,7 @@ def infonce(
         >>> round(float(infonce(a, a, negative, tau=sharp)), 3)
         0.313
     """
-    fine = isinstance(p, numbers.Real) and 1 <= p < math.inf
-    _arguments.require(fine, "p", p, "a finite number >= 1")
+    _arguments.at_least(1, "p", p)
     _arguments.require(isinstance(normalize, bool), "normalize", normalize, "True or False")
     least = 2 if negatives is None else 1
     anchor, positive = _arguments.points(least, anchor=anchor, positive=positive)

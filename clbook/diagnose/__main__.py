@@ -19,7 +19,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("z2", nargs="?", help=".npy or .csv of the other views")
     for name in TABLES:
         parser.add_argument(f"--{name}", help="a file")
-    parser.add_argument("--tau", type=float, default=0.5, help="temperature")
+    parser.add_argument("--tau", type=float, help="temperature; 0.5 unless given")
     parser.add_argument("--loss", default="nt_xent", help=", ".join(LOSSES))
     parser.add_argument("--scale", default="mean", help=", ".join(SCALES) + ", or a factor")
     parser.add_argument("--batch", type=int, help="points in a batch of the training")

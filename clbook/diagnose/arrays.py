@@ -172,6 +172,9 @@ def labels(value: Rows, n: int) -> np.ndarray:
     classes = len(np.unique(found))
     if classes < 2:
         raise error("labels", f"{shown(value)} of one class", "of two classes or more")
+    if classes == n:
+        said = f"{shown(value)} that are all different"
+        raise error("labels", said, "classes, of which some have two points or more")
     return found
 
 

@@ -213,7 +213,13 @@ class _Reader:
         x = x.to(like.device)
         if x.is_floating_point():
             x = x.to(like.dtype)
-        out = module(x)
+        try:
+            out = module(x)
+        except RuntimeError as failed:
+            if x.is_floating_point():
+                raise
+            allowed = f"numbers that {name} takes, images as floating point ones perhaps: {failed}"
+            raise error("data", f"batches of {x.dtype}", allowed) from failed
         if self.read is not None:
             out = self.read(out)
         if not isinstance(out, Tensor):
@@ -236,4 +242,9 @@ def _checked(name, out, rows):
     if out.ndim < 2 or len(out) != rows:
         said = f"a module that returned {shown(out)} for {rows} points"
         raise error(name, said, "one that returns a row for each point of a batch")
-    return out.flatten(1)
+    rows = out.flatten(1)
+    if rows.shape[1] != out.shape[1]:
+        said = f"a module that returned a map, {shown(out)}"
+        allowed = "one that returns (n, d): take a mean over its places, by read=... or a module of your own"
+        raise error(name, said, allowed)
+    return rows

@@ -20,6 +20,9 @@ from clbook import kernels, losses, metrics
 from clbook.diagnose import loss_scale, measures, words
 from clbook.diagnose.words import share
 
+EQUAL = 0.5  # of the points, whose views are equal: more, and the views do nothing
+REPEATED = 0.02  # of the points: data sets hold some pictures twice
+ROUNDING = 1e-6  # of float32, between directions that are equal
 SAME = 0.98  # CKA with the start above which nothing has happened
 ERRORS = 3.0  # standard errors by which two accuracies must differ: several are compared
 NEIGHBOURS = 10
@@ -215,6 +218,31 @@ def directions(s: Subject) -> list[Line]:
     return [told(key, s.numbers) for key in ("length", "alignment", "spread", "uniformity")]
 
 
+def copies(s: Subject) -> list[Line]:
+    """Rows that stand twice, where there are: a line for views that are equal, one for points that are repeated."""
+    lines = []
+    equal = float(np.isclose(unit(s.z1), unit(s.z2), rtol=0, atol=ROUNDING).all(1).mean())
+    places = len(np.unique(s.used, axis=0))
+    repeated = 1 - places / s.n
+    if equal > EQUAL and not s.numbers["spread.alarm"]:  # else all points are at one place
+        says = (
+            f"Both views of {share(equal)} of the points are equal: views that change nothing, or one array given "
+            "twice. The loss then has nothing to teach."
+        )
+        rule = f"both views of more than {share(EQUAL)} of the points"
+        strangers = {"views of other points": 0.0}
+        lines.append(Line("equal views", equal, strangers, says, True, rule, "practice"))
+    if repeated > REPEATED and places > 1:
+        says = (
+            f"{share(repeated)} of the points have the same output as one before them: data that hold points several "
+            "times, which then stand in both halves of a readout, or a network with few outputs."
+        )
+        rule = f"more than {share(REPEATED)} of the points"
+        once = {"each point once": 0.0}
+        lines.append(Line("repeated points", repeated, once, says, True, rule, "practice"))
+    return lines
+
+
 def partners(s: Subject) -> list[Line]:
     """How often the loss's quiz is answered, among all points and in a training batch."""
     lines = [told("partners", s.numbers)]
@@ -253,9 +281,14 @@ def neighbours(rows: np.ndarray, labels: np.ndarray) -> float:
 
 
 def probe(rows: np.ndarray, labels: np.ndarray, seed: int) -> float:
-    """Accuracy of a linear probe that is fitted on one half of the points and asked on the other."""
+    """Accuracy of a linear probe that is fitted on one half of the points and asked on the other.
+
+    NaN where there are too few points for it: one class in the first half, or none of them in the second.
+    """
     order = random_order(len(rows), seed)
     known, asked = np.array_split(order, 2)
+    if len(np.unique(labels[known])) < 2 or not np.isin(labels[asked], labels[known]).any():
+        return math.nan
     return metrics.linear_probe(rows[known], labels[known], rows[asked], labels[asked])
 
 
@@ -283,14 +316,24 @@ def readouts(s: Subject) -> list[Line]:
         reference = {what: readout(rows) for what, rows in s.others("readout").items()}
         worse = [what for what, other in reference.items() if behind(found, other, asked)]
         reference["rows shuffled"] = readout(s.shuffled(s.used))
-        says = f"The labels of {share(found)} are read out; of shuffled rows {share(reference['rows shuffled'])}."
+        shuffled = reference["rows shuffled"]
+        says = f"The labels of {share(found)} are read out; of shuffled rows {share(shuffled)}."
+        blind = not behind(shuffled, found, asked)
+        if math.isnan(found):
+            says, blind = "There are too few points of each class for it.", False
+        if blind:
+            says += (
+                " That is no more: the labels are in another order than the rows, or the points know "
+                "nothing of them."
+            )
         if worse:
             says += (
                 f" That is less than from the {' and the '.join(worse)}: the network has lost some of what "
                 "the classes need; a shortcut is one possible cause."
             )
-        rule = f"below raw input, start or checkpoint by more than {ERRORS:g} standard errors"
-        lines.append(Line(name, found, reference, says, bool(worse), rule, "practice"))
+        rule = f"below raw input, start or checkpoint, or not above shuffled rows, by {ERRORS:g} standard errors"
+        alarm = bool(worse) or blind
+        lines.append(Line(name, found, reference, says, alarm, rule, "practice"))
     return lines
 
 
@@ -414,6 +457,7 @@ def kernel(s: Subject) -> list[Line]:
 ALL = (
     loss,
     directions,
+    copies,
     partners,
     dimensions,
     readouts,

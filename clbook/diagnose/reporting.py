@@ -19,6 +19,7 @@ from clbook.diagnose.arrays import Rows
 from clbook.diagnose.kernel import trace_kernel
 from clbook.diagnose.lines import Line, Subject
 
+TAU = 0.5  # where no temperature is given
 MOST = 1000  # points that are looked at
 
 STYLE = """
@@ -160,7 +161,7 @@ def report(
     start: Rows | None = None,
     twin: Rows | None = None,
     factors: dict[str, Rows] | None = None,
-    tau: float = 0.5,
+    tau: float | None = None,
     loss: str | None = "nt_xent",
     scale: str | float = "mean",
     *,
@@ -189,7 +190,7 @@ def report(
         start: (n, ...) as z, by the untrained network.
         twin: as z, by another network, one with labels say.
         factors: {name: (n,)}, or (n, k): properties of the points that may have been learned.
-        tau: the temperature of the loss, > 0.
+        tau: the temperature of the loss, > 0. None takes 0.5, and says so.
         loss: one of nt_xent, cl, dcl, nt_xent_mean, infonce, nscl, supcon; None for no line of the loss.
         scale: how the library prints the loss: "mean" over the views, "sum" of two directions, "supcontrast" for the
             mean times tau / 0.07, or a factor.
@@ -211,7 +212,7 @@ def report(
 
     Examples:
         >>> z = np.random.default_rng(0).normal(size=(60, 8))
-        >>> report(z, z).summary  # partners agree, and the points spread over all directions
+        >>> report(z, z + 0.1).summary  # partners agree, and the points spread over all directions
         '60 points, 8 lines, no alarm.'
         >>> collapsed = report(np.ones((60, 8)), np.ones((60, 8)))
         >>> collapsed["loss"].alarm, collapsed["effective rank"].value
@@ -225,7 +226,7 @@ def report(
         z1, z2 = given.pop("z1"), given.pop("z2")
     tables = _tables(z1, z2, given)
     n = len(tables["z1"])
-    settings = _settings(tau, loss, scale, batch, seed, "labels" in tables)
+    settings = _settings(TAU if tau is None else tau, loss, scale, batch, seed, "labels" in tables)
 
     most = whole("most", most, 4)
     rows = lines.random_order(n, seed)[:most]
@@ -240,6 +241,9 @@ def report(
         found += group(subject)
         if progress is not None:
             progress((done + 1) / len(lines.ALL))
+    if tau is None and loss is not None:  # the first line is the loss
+        says = f"{found[0].says} The temperature was not given, so {TAU:g} was taken: name yours."
+        found[0] = dataclasses.replace(found[0], says=says)
     return Report(n, len(rows), tuple(found), subject.numbers, lines.deviations(subject))
 
 

@@ -95,7 +95,8 @@ ALIGNMENT = Words(
     ),
     alarm=(
         "Partners are nearly as far apart as strangers: the network finds next to nothing that two views of a point "
-        "share. The views destroy the content, or the outputs are noise."
+        "share. Where the spread alarms as well, all points have collapsed to one place; else the views destroy the "
+        "content, or the outputs are noise."
     ),
     rule=f"partners more than {share(APART)} as far apart as strangers",
     page="landscape",
@@ -171,7 +172,7 @@ DEADS = Words(
     beside={"Gaussian": "dead.gaussian", "axes": "rank.most"},
     calm=(
         "Along {dead} of {rank.most} axes the points have less than "
-        f"{DEAD:g} of the largest deviation."
+        f"{DEAD:g} of the largest deviation. Dead axes hold nothing, also where they are too few for an alarm."
     ),
     alarm=(
         "Along {dead} of {rank.most} axes the points have less than "

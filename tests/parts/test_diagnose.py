@@ -260,6 +260,58 @@ def test_alarms_are_silent_on_a_healthy_embedding_and_loud_on_broken_ones(found)
     assert any("dead dimensions" in name for name in alarms(z1=flat, z2=flat))
 
 
+def test_the_mistakes_of_a_practitioner_raise_an_alarm():
+    given = clouds(200)
+
+    def alarms(**changes):
+        return {line.name for line in diagnose.report(**(given | changes), tau=0.2).alarms}
+
+    assert alarms() == set()
+    assert alarms(z2=given["z1"]) == {"equal views"}
+    order = np.random.default_rng(0).permutation(200)
+    assert alarms(labels=given["labels"][order]) >= {"k-NN", "linear probe"}
+    thrice = {name: rows[: len(rows) // 3].repeat(3, axis=0) for name, rows in given.items()}
+    assert "repeated points" in alarms(**thrice)
+    dead = given["z1"].copy()
+    dead[:, 4:] = 0
+    line = diagnose.report(dead, dead + 1e-3)["dead dimensions, what the loss"]
+    assert not line.alarm and "2 of 6 axes" in line.says and "hold nothing" in line.says
+
+
+def test_collapsed_points_are_not_blamed_on_the_views():
+    same = np.ones((60, 8))
+    report = diagnose.report(same, same)
+    assert "equal views" not in {line.name for line in report.lines}
+    assert "collapsed to one place" in report["alignment"].says
+
+
+def test_a_temperature_that_was_not_given_is_said():
+    z1, z2 = clouds(60)["z1"], clouds(60)["z2"]
+    assert "The temperature was not given, so 0.5 was taken" in diagnose.report(z1, z2)["loss"].says
+    assert "not given" not in diagnose.report(z1, z2, tau=0.5)["loss"].says
+
+
+def test_labels_that_no_readout_can_learn_are_said_to_be_that():
+    given = clouds(60)
+    with pytest.raises(ValueError, match="labels = .* all different is not allowed: labels must"):
+        diagnose.report(**given | {"labels": np.arange(60)})
+    alone = np.zeros(8, int)
+    few = {name: rows[:8] for name, rows in given.items()}
+    for k in range(8):  # one point of the other class: it is in one half alone
+        alone[:] = np.arange(8) == k
+        report = diagnose.report(**few | {"labels": alone}, tau=0.2)
+        assert "too few points" in report["linear probe"].says or report["linear probe"].value >= 0
+
+
+def test_what_a_module_cannot_take_or_gives_as_a_map_is_said():
+    pictures = torch.zeros(10, 1, 4, 4, dtype=torch.uint8)
+    network = nn.Sequential(nn.Flatten(), nn.Linear(16, 3))
+    with pytest.raises(ValueError, match="data = batches of torch.uint8 .* floating point"):
+        diagnose.collect(network, pictures, lambda x: x)
+    with pytest.raises(ValueError, match="encoder = a module that returned a map"):
+        diagnose.collect(nn.Conv2d(1, 2, 2), pictures / 255, lambda x: x)
+
+
 def test_outputs_that_are_all_equal_get_a_report():
     given = clouds(90)
     same = np.ones((90, 5))
