@@ -403,9 +403,9 @@ def box(body) -> str:
 
 
 def fold(title, body) -> str:
-    """A box that opens."""
+    """A box that opens. Its sign stands in the title: JupyterLab takes the browser's own away."""
     title = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", title)
-    return f"<details><summary><b>{title}</b></summary>\n\n{body}\n\n</details>"
+    return f"<details><summary>▸ <b>{title}</b></summary>\n\n{body}\n\n</details>"
 
 
 def address_of(base, path) -> str:
@@ -482,6 +482,7 @@ def first_cell(app, title):
             book=app.config.html_title,
             title=title,
             wheels=wheel_names(app),
+            version=app.clbook_wheel_version,
             folder=FOLDER,
             hosted=bool(base),
             requirements=" ".join(f'"{each}"' for each in needed),

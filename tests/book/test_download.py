@@ -5,6 +5,7 @@ chapter is built as a book of one page, and that page's notebook is looked at, a
 all of its notebooks are looked at as well; `.ci/download` runs one of them in a new environment.
 """
 
+import importlib.metadata
 import json
 import os
 import pathlib
@@ -205,6 +206,27 @@ def test_the_page_offers_its_notebook_and_the_package(toy):
     assert all(f'href="../_notebooks/{name}"' in toy.page for name in (first, second))
     assert f'%pip install --quiet "./{first}[book]" "./{second}"' in toy.notebook.cells[0].source
     assert "colab" not in toy.page.lower()
+
+
+@pytest.mark.parametrize(
+    ("editable", "version", "installs"),
+    [(True, "0.1", False), (False, None, False), (False, "0.1", True)],
+    ids=["a checkout", "this version", "another version"],
+)
+def test_the_first_cell_installs_only_what_is_missing(
+    toy, monkeypatch, editable, version, installs
+):
+    (name, *_) = wheels(toy.offered)
+    url = '{"dir_info": {"editable": true}}' if editable else None
+    found = types.SimpleNamespace(
+        version=version or name.name.split("-")[1], read_text=lambda file: url
+    )
+    monkeypatch.setattr(importlib.metadata, "distribution", lambda name: found)
+    ran = []
+    code = toy.notebook.cells[0].source
+    assert code.count("    %pip install ") == 1
+    exec(re.sub(r"%pip .*", "ran.append(1)", code), {"ran": ran})
+    assert bool(ran) is installs
 
 
 def test_the_notebook_runs_with_the_package_from_the_wheel_alone(toy, tmp_path):
