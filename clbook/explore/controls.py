@@ -63,7 +63,7 @@ def control(field, value, base, *, explored):
         "layout": {"width": "auto"},
     }
     if isinstance(value, bool):
-        return widgets.Checkbox(value, **about)
+        return widgets.Checkbox(value, indent=False, **about)
     if value in (field.metadata["choices"] or ()):  # else a number, a text or a file
         choices = [
             (str(choice).replace("_", " "), choice)
@@ -93,7 +93,11 @@ def row(field, entry, base):
     parts = [entry]
     stops = span(field, getattr(base, field.name))
     if stops:
-        parts.append(slider(field, stops, entry, base, description=""))
+        shown = slider(field, stops, entry, base, description="")
+        shown.layout.flex = (
+            "0 0 auto"  # below each other it would be as high as it is wide beside others
+        )
+        parts.append(shown)
     about = f"{field.metadata['doc']}{in_words(field)}"
     parts.append(
         widgets.HTML(f'<small style="display:block;line-height:1.3">{html.escape(about)}</small>')

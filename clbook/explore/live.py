@@ -107,6 +107,7 @@ class Job:
         stop: an event, set when the run has to end.
         fraction: how much of it is done.
         note: what became of the run before it, in words.
+        made: whether the run has told how far it is; one from the store tells nothing.
     """
 
     config: Any
@@ -114,6 +115,7 @@ class Job:
     stop: threading.Event = dataclasses.field(default_factory=threading.Event)
     fraction: float = 0.0
     note: str = ""
+    made: bool = False
 
 
 class Panel(widgets.VBox):
@@ -383,6 +385,7 @@ class Panel(widgets.VBox):
             nonlocal bar
             now = time.monotonic()
             job.fraction = float(fraction)
+            job.made = True
             if job.stop.is_set():
                 return False
             if now >= bar:
@@ -429,8 +432,8 @@ class Panel(widgets.VBox):
         seconds = sum(run.seconds for run in runs)
         stopped = any(run.stopped for run in runs)
         how = f"{seconds:.2f} s on {runs[0].device}"
-        if seconds > waited:
-            how = f"from the store; it took {how}"
+        if seconds > waited or not job.made:
+            how = f"from the store; it took {how}" if seconds else "from the store"
         elif stopped:
             how = f"stopped at {job.fraction:.0%}, {how}"
         self._say(f"{self._describe(job.config)}: {how}.")
@@ -569,13 +572,13 @@ class Panel(widgets.VBox):
     def _ipython_display_(self):
         """Two outputs: the panel, and below it its latest picture, which is seen where no kernel is."""
         view = self._repr_mimebundle_()
-        if self._drawn is None:
-            display(view, raw=True)
-            return
-        picture, *_ = self._drawn
         display(view | {"text/plain": "An explorer: run this cell to move it."}, raw=True)
-        bundle, metadata = still(picture)
+        drawn = self._drawn
+        soon = {"text/plain": "Its first picture is being made."}, {}
+        bundle, metadata = soon if drawn is None else still(drawn[0])
         self._kept = display(bundle, metadata=metadata, raw=True, display_id=True)
+        if self._drawn is not drawn:  # it came meanwhile
+            self._keeper.put(self._drawn[0])
 
     def _keep(self, picture):
         """Have the notebook keep a picture that has stood for a while, in a thread of its own."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import itertools
 import logging
 import threading
@@ -13,10 +14,11 @@ from clbook.explore import controls
 _log = logging.getLogger(__name__)
 
 NOT_YET = "·"  # in the cell of a run that nobody has made
+CELL = 6  # letters of what a run comes to, at most
 EMPTY = (0.0, NOT_YET, "not run yet")
 # Small cells beside each other, whose words stay dark where JupyterLab is dark; the one in the picture has a frame.
 STYLE = """<style>
-.clbook-cells .widget-button { width: auto; min-width: 40px; height: 26px; margin: 1px; padding: 0 6px; font-size: 12px;
+.clbook-cells .widget-button { height: 26px; margin: 1px; padding: 0 6px; font-size: 12px;
   line-height: 24px; color: #111; border: 1px solid #8884 }
 .clbook-cells .jupyter-widgets.widget-button.mod-info { color: #111; border: 2px solid #111; line-height: 22px;
   outline: 1px solid #fff }
@@ -41,25 +43,32 @@ class Overview(widgets.VBox):
         self._others = None  # {setting: value} of the runs, but for those of the grid
         self._lock = threading.Lock()
         first, second = (controls.label(known[name]) for name in axes)
-        head = f"{STYLE}<small>Rows: {first}. Columns: {second}. Empty: not run yet.</small>"
+        about = html.escape(f"Rows: {first}. Columns: {second}. Empty: not run yet.")
+        head = f"{STYLE}<small>{about}</small>"
         self.shown = {}
         for point in itertools.product(*axes.values()):
             self.shown[point] = controls.button("", "", "", lambda at=point: go(self._typed(at)))
             self._write(point, EMPTY)
         rows, columns = axes.values()
-        grid = widgets.GridBox(self._in_rows(rows, columns))
-        grid.layout.grid_template_columns = f"repeat({len(columns) + 1}, max-content)"
-        grid.layout.overflow = "auto"
+        grid = widgets.VBox(self._in_rows(rows, columns), layout={"overflow": "auto"})
         grid.add_class("clbook-cells")
         super().__init__([widgets.HTML(head), grid])
 
     def _in_rows(self, rows, columns) -> list:
-        """The widgets of the grid: the names of columns, then row by row a name and its cells."""
-        found = [widgets.HTML("")]
-        found += [widgets.HTML(f"<span>{controls.text(value)}</span>") for value in columns]
+        """The rows of the grid: the names of the columns, then for each row its name and its cells.
+
+        A row is a box of its own. Without a kernel JupyterLab puts a sign into each box, which in one grid of all cells
+        would stand for a cell, and shift the others.
+        """
+        names = [widgets.HTML(html.escape(controls.text(value))) for value in columns]
+        found = [widgets.HBox([widgets.HTML(), *names])]
         for row in rows:
-            found.append(widgets.HTML(f"<span>{controls.text(row)}</span>"))
-            found += [self.shown[row, column] for column in columns]
+            name = widgets.HTML(html.escape(controls.text(row)))
+            found.append(widgets.HBox([name, *(self.shown[row, column] for column in columns)]))
+        wide = max(len(controls.text(value)) for value in (*rows, *columns))
+        for cell in itertools.chain.from_iterable(box.children for box in found):
+            cell.layout.width = f"{max(wide, CELL) + 2}ch"
+            cell.layout.flex = "0 0 auto"
         return found
 
     def _typed(self, point) -> list[tuple[str, str]]:

@@ -594,6 +594,47 @@ def test_cells_say_what_each_run_comes_to_and_ask_for_it(front):
     p.finish()
 
 
+def test_the_overview_shows_texts_as_texts_in_rows_of_their_own():
+    """Markup in a setting is no markup; a sign that JupyterLab puts into a box shifts no other row."""
+    wild = '<img src=x onerror="alert(1)">'
+    known = settings.fields(toy.Config)
+    cells = Overview(None, {"a": [wild, "calm"], "b": [2, 6]}, known, None, go=None)
+    head, grid = cells.children
+    top, *rows = grid.children
+    assert [type(box).__name__ for box in grid.children] == ["HBox"] * 3
+    assert [name.value for name in top.children] == ["", "2", "6"]
+    assert rows[0].children[0].value == html.escape(wild)
+    assert len({cell.layout.width for box in grid.children for cell in box.children}) == 1
+    assert "Rows: a" in head.value
+
+
+def test_a_slider_below_its_entry_is_as_high_as_a_slider():
+    field = settings.fields(separability.Config)["tau"]
+    base = separability.Config()
+    shown = controls.row(field, controls.control(field, base.tau, base, explored=False), base)
+    slider = shown.children[1]
+    assert slider.layout.flex == "0 0 auto"  # with a basis in em it would be that high
+
+
+def test_a_first_picture_that_takes_long_is_kept_too(front):
+    front.execute("from clbook.explore import live\nlive.PATIENCE = 0.0\np = show(delay=0.02); p")
+    p = Panel(front)
+    assert "is being made" in front.displayed[1]["text/plain"]
+    p.finish()
+    front.pump(lambda: front.kept and "image/png" in front.kept[-1]["data"])
+
+
+def test_a_run_that_tells_nothing_is_from_the_store(front):
+    """A run that a record has put there took no seconds here."""
+    front.execute(STORED, timeout=30)
+    front.execute(
+        "import dataclasses\nfrom clbook.results import store\nkept = dataclasses.replace(p.wait(15), seconds=0.0)\n"
+        "store.save(store.path_of(toy.run, stored), stored, kept)\np._press(); p.wait(15)\n"
+        "print(p.status.value)"
+    )
+    assert ": from the store." in front.printed
+
+
 def test_a_cell_is_filled_where_the_first_one_would_be_refused():
     axes = {"a": [1.0, 2.0], "b": [6, 2]}
     few = toy.Config(n=4)  # points enough for 2 arms, not for 6
