@@ -34,9 +34,9 @@ def checkpoint() -> str | None:
 def cache_folder() -> Path:
     """Where finished work is kept: the folder named by CLBOOK_CACHE, else ~/.cache/clbook."""
     chosen = os.environ.get("CLBOOK_CACHE")
-    return Path(chosen) if chosen else Path.home() / ".cache" / "clbook"
+    return Path(chosen or "~/.cache/clbook").expanduser()
 
 
 def data_folder() -> Path:
     """Where data files are looked for: the folder named by CLBOOK_DATA, else `data` in the `cache_folder()`."""
-    return Path(os.environ.get("CLBOOK_DATA") or cache_folder() / "data")
+    return Path(os.environ.get("CLBOOK_DATA") or cache_folder() / "data").expanduser()

@@ -232,6 +232,8 @@ def attempt(
                 more["progress"] = progress
             # A function that is no Training may take neither `record` nor `progress`: it gets what is needed alone.
             outcome = run(config, **more)
+            if outcome is None:
+                raise ValueError("run returned nothing: it must return an Outcome, as Result is")
             cut = late() and getattr(outcome, "stopped", False)
             return [] if cut else [_stored(run, config, outcome)]
         # Runs that finish are stored one by one, by `done`; those that diverged are taken in below.
@@ -408,9 +410,19 @@ def sweep(
         raise ValueError(
             f"run = {run!r} is not allowed: run must be a function, run(config) -> Result"
         )
+    if record and training_of(run) is None and "record" not in inspect.signature(run).parameters:
+        raise ValueError(
+            f"record = {record!r} is not allowed: it must be () for this run, which takes no argument record"
+        )
     grid = _grid(configs, axes) if axes else []
     runs = _Sweep(run, grid or _listed(configs), store.asked(run, record))
     results = runs.results(progress, n_jobs, compile)
+    for result in results if axes else ():
+        if not isinstance(result, Outcome | None):
+            kind = type(result).__name__
+            raise ValueError(
+                f"run returned a {kind}: of a grid it must return an Outcome, as Result is"
+            )
     return dataset(results, tuple(axes), grid) if axes else results
 
 

@@ -126,6 +126,13 @@ def fields(kind: type) -> dict[str, dataclasses.Field]:
 
 @functools.cache
 def _fields(kind):
+    params = getattr(kind, "__dataclass_params__", None)
+    bare = any(isinstance(value, dataclasses.Field) for value in vars(kind).values())
+    if params is None or not params.frozen or bare:
+        raise ValueError(
+            f"{kind.__name__} is not allowed: settings must be a frozen dataclass, with "
+            "@dataclasses.dataclass(frozen=True) above its name"
+        )
     found = {field.name: field for field in dataclasses.fields(kind)}
     for name, field in found.items():
         default = field.default

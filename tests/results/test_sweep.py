@@ -20,6 +20,7 @@ import toy
 import toy_program
 from dask.distributed import Client, LocalCluster
 
+from clbook import environment
 from clbook.experiments import alignment
 from clbook.results import sweep as sweeping
 from clbook.results.sweep import Board, attempt, bar, moving, often, parallel, sweep, tasks, worked
@@ -148,6 +149,25 @@ def test_a_killed_sweep_keeps_finished_runs_and_no_half_written_file_is_taken_fo
 def test_a_run_that_is_no_function_is_refused_in_words(run):
     with pytest.raises(ValueError, match="^run = .* is not allowed: run must be a function"):
         sweep(run, [toy.Config()])
+
+
+def test_a_run_that_returns_nothing_or_no_result_is_told_so(cache):
+    with pytest.raises(ValueError, match="run returned nothing: it must return an Outcome"):
+        sweep(lambda config: None, [toy.Config()])
+    with pytest.raises(ValueError, match="run returned a dict: of a grid it must return an Outc"):
+        sweep(lambda config: {}, toy.Config(), a=[1.0])
+
+
+def test_a_run_that_takes_no_record_is_not_asked_for_one(cache):
+    with pytest.raises(ValueError, match=r"record = \('a',\) is not allowed: it must be \(\) for"):
+        sweep(lambda config: toy.run(config), [toy.Config()], record=("a",))
+
+
+def test_the_home_folder_may_be_written_as_a_tilde(monkeypatch):
+    monkeypatch.setenv("CLBOOK_CACHE", "~/kept")
+    monkeypatch.setenv("CLBOOK_DATA", "~/sets")
+    assert environment.cache_folder() == pathlib.Path.home() / "kept"
+    assert environment.data_folder() == pathlib.Path.home() / "sets"
 
 
 def test_a_run_without_a_name_is_swept_and_not_stored(cache):

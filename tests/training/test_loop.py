@@ -102,6 +102,24 @@ def test_a_setting_without_a_meaning_is_refused():
             kind()
 
 
+def test_settings_that_are_no_frozen_dataclass_are_refused():
+    class Plain(Settings):
+        lr: float = setting(0.1, "a rate")
+
+    @dataclasses.dataclass
+    class Open(Settings):
+        lr: float = setting(0.1, "a rate")
+
+    class More(toy.Config):
+        lr: float = setting(0.1, "a rate")
+
+    for kind in (Plain, Open, More):
+        with pytest.raises(
+            ValueError, match=f"^{kind.__name__} is not allowed: .* frozen dataclass"
+        ):
+            kind()
+
+
 def test_a_default_that_is_no_setting_is_refused_where_it_stands():
     says = "^default = None is not allowed: default must be True or False"
     with pytest.raises(ValueError, match=says):
