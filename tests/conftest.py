@@ -24,6 +24,8 @@ ALL = {
     "sentences", "wall", "writer",
     # whole trainings, traced or made again; environments and builds of their own
     "download", "forked", "onnx", "practice", "records_beginnings", "stale", "trace",
+    # wrong values for every argument, a sample of them each day
+    "fuzz",
 }  # fmt: skip
 
 
