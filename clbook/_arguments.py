@@ -21,6 +21,7 @@ from clbook import environment
 WIDE = (torch.float32, torch.float64)
 FLOATS = (*WIDE, torch.float16, torch.bfloat16)
 NUMBERS = (float, int, np.floating, np.integer)
+LARGEST = 2**63 - 1  # of whole numbers: int64 holds no larger one
 SMALLEST = 1e-30  # of temperatures: float32 holds no larger 1 / tau
 
 
@@ -92,10 +93,10 @@ def chance(name: str, value) -> float:
     return found
 
 
-def whole(name: str, value, least: int, most: float = math.inf) -> int:
-    """`value`, a whole number between `least` and `most`, within the range of float64."""
+def whole(name: str, value, least: int, most: int = LARGEST) -> int:
+    """`value`, a whole number between `least` and `most`, within the range of int64."""
     number(name, value)
-    upper = "" if most == math.inf else f" and <= {most}"
+    upper = "" if most == LARGEST else f" and <= {most}"
     fine = isinstance(value, numbers.Integral) and least <= value <= most
     if not fine:
         raise refused(name, value, f"a whole number >= {least}{upper}")

@@ -120,8 +120,7 @@ def _each(name, value, check):
 
 
 def _points(n, d, space, generator):
-    whole("n", n, 1)
-    whole("d", d, 1)
+    n, d = whole("n", n, 1), whole("d", d, 1)
     choice("space", space, SPACES)
     source("generator", generator)
     return (torch.rand if space == "box" else torch.randn)(n, d, generator=generator)
@@ -244,8 +243,7 @@ class Mixing:
 
 def rotations(d: int, layers: int, generator: torch.Generator) -> list[torch.Tensor]:
     """A random rotation (d, d) for each layer."""
-    whole("d", d, 1)
-    whole("layers", layers, 1)
+    d, layers = whole("d", d, 1), whole("layers", layers, 1)
     source("generator", generator)
     found = []
     for _ in range(layers):

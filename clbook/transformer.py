@@ -63,7 +63,7 @@ class Transformer(nn.Module):
         self.readout = choice("readout", readout, READOUTS)
         heads = whole("heads", heads, 1)
         if d % heads:
-            raise ValueError(f"heads = {heads} is not allowed: heads must divide d = {d}")
+            raise refused("heads", heads, f"a divisor of d = {d}")
         if not isinstance(generators, (list, tuple)) or not generators:
             raise refused("generators", generators, "a list of torch.Generator, one a member")
         for generator in generators:
