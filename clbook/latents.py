@@ -72,7 +72,8 @@ def draws(n: int, d: int, space: str, generator: torch.Generator) -> torch.Tenso
 
     Returns: (n, k), which `pairs` turns into latents and partners; k depends on d and space alone.
     """
-    return torch.cat([_points(n, d, space, generator), _chances(n, d, space, generator)], -1)
+    points = _points(n, d, space, generator)
+    return torch.cat([points, _chances(int(n), d, space, generator)], -1)
 
 
 def pairs(

@@ -417,12 +417,6 @@ def sweep(
     grid = _grid(configs, axes) if axes else []
     runs = _Sweep(run, grid or _listed(configs), store.asked(run, record))
     results = runs.results(progress, n_jobs, compile)
-    for result in results if axes else ():
-        if not isinstance(result, Outcome | None):
-            kind = type(result).__name__
-            raise ValueError(
-                f"run returned a {kind}: of a grid it must return an Outcome, as Result is"
-            )
     return dataset(results, tuple(axes), grid) if axes else results
 
 
