@@ -9,7 +9,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clbook import theory
+from clbook import metrics, theory
 from clbook.experiments import landscape
 from clbook.experiments.landscape import ETA, PSI, Config, MapsConfig, even, even_loss, forget, run
 from clbook.experiments.landscape.curves import EQ1, MOST
@@ -447,6 +447,15 @@ def test_twelve_places_hold_together_but_for_a_lower_temperature_or_on_the_spher
     assert moved(down.run(twelve.replace(tau=0.05)).sorted).max() > 8
     on_sphere = down.run(twelve.replace(dim=3)).sorted
     assert np.abs(on_sphere[0, :, 2]).max() < 0.2 and np.abs(on_sphere[-1, :, 2]).max() > 0.8
+
+
+def test_the_readout_of_free_points_asks_for_the_centre_of_the_others():
+    result = down.run(down.Config(places=1, steps=50))
+    for name, share in (("sorted", result.readout), ("shuffled", result.readout_shuffled)):
+        z, labels = getattr(result, name)[-1], result.labels
+        others = [np.arange(60) != i for i in range(60)]
+        right = [metrics.nccc(z[o], labels[o], z[~o], labels[~o]) for o in others]
+        assert share[-1] == pytest.approx(np.mean(right))
 
 
 def test_without_a_shake_three_places_stay():

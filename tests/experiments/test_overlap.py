@@ -22,7 +22,7 @@ from clbook.experiments.overlap import (
     run,
 )
 from clbook.losses import infonce
-from clbook_book.course.overlap import figures
+from clbook_book.course.overlap import figures, play
 
 SEEDS = range(5)
 
@@ -166,6 +166,18 @@ def test_islands_are_the_eigenvalues_one_of_the_graph_of_views(width):
         both, seen = both[seen > 0][:, seen > 0], seen[seen > 0]
         values = torch.linalg.eigvalsh(both / (seen[:, None] * seen).sqrt())
         assert int((values > 1 - 1e-9).sum()) == result.islands
+
+
+@pytest.mark.parametrize("width", [5.0, 20.0, 360.0])
+def test_the_arcs_that_a_page_draws_are_the_intervals_of_views(width):
+    s = play.Ring([Config(width=width, seed=seed) for seed in SEEDS]).start()
+    for seed in SEEDS:
+        x, _ = points(Config(seed=seed))
+        angles = torch.atan2(s.arcs[seed, ..., 1], s.arcs[seed, ..., 0]).rad2deg()
+        off = (angles - x + 180) % 360 - 180  # (25, n)
+        assert off.abs().max().item() == pytest.approx(width / 2)
+        ring = torch.atan2(s.ring[seed, :, 1], s.ring[seed, :, 0]).rad2deg() % 360
+        torch.testing.assert_close(ring, x)
 
 
 @pytest.fixture(scope="module")

@@ -26,6 +26,7 @@ from clbook_book.course.alignment import play as pushes
 from clbook_book.course.content_style import recipes
 from clbook_book.course.landscape import descent
 from clbook_book.course.modadd import play
+from clbook_book.course.overlap import play as rings
 from clbook_book.live import graph, page
 from clbook_book.live.javascript import Writer
 
@@ -518,7 +519,7 @@ def pairs(config, shown, ranges=PAIRS, **more):
 
 
 def ring(**changes):
-    return Trained(overlap.run, overlap.Config(**changes), RING, RINGED)
+    return Trained(rings.run, overlap.Config(**changes), RING, RINGED)
 
 
 def fleeing(**changes):
@@ -731,6 +732,12 @@ def test_what_a_page_draws_besides_is_what_the_results_say(javascript):
 
     found, truth = last(EXPERIMENTS["overlap"])
     assert found["z"][0] == pytest.approx(truth.z[-1])
+    assert found["accuracy"][0] == pytest.approx(truth.accuracy())
+    assert found["islands"][0] == truth.islands
+
+    found, truth = last(EXPERIMENTS["free points"])
+    for name in ("readout", "readout_shuffled"):
+        assert found[name][0] == pytest.approx(getattr(truth, name)[-1])
 
     found, truth = last(EXPERIMENTS["a small cluster"])
     moved = truth.z[-1] - truth.z[0]

@@ -18,6 +18,7 @@ from clbook.training.loop import Training
 from clbook.training.optim import sgd
 from clbook.training.settings import Outcome, Settings, quantity, setting
 from clbook.training.streams import stream
+from clbook_book.course.readout import own_centre
 
 SHAKE, ORDER = range(2)  # purposes of the streams of random numbers
 CLASSES = 3
@@ -65,6 +66,11 @@ class Result(Outcome):
     loss: np.ndarray = quantity("the loss of `sorted`", dims="step")
     loss_shuffled: np.ndarray = quantity("the loss of `shuffled`", dims="step")
     even: np.ndarray = quantity("the loss of an even spread", dims="step")
+    readout: np.ndarray = quantity(
+        "share of the points of `sorted` nearest to their own class's centre, taken over the others",
+        dims="step",
+    )
+    readout_shuffled: np.ndarray = quantity("the same of `shuffled`", dims="step")
 
 
 def starting_points(config: Config) -> torch.Tensor:
@@ -139,7 +145,9 @@ class Descent(Training):
     def measure(self, s, z, losses, t):
         by_class, shuffled = z.unbind(1)
         loss, of_shuffled = nt_xent_mean(z, z, s.tau).unbind(1)
+        readout, readout_shuffled = own_centre(z, self.shared.labels, CLASSES).unbind(1)
         row = {"sorted": by_class, "shuffled": shuffled}
+        row |= {"readout": readout, "readout_shuffled": readout_shuffled}
         return row | {"loss": loss, "loss_shuffled": of_shuffled, "even": s.even}
 
     def result(self, i, columns, head):
