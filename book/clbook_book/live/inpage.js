@@ -120,7 +120,8 @@ window.clbookHere ??= (() => {
     },
 
     points(g, frame, run, panel, colours) {
-      const [name, views] = panel.of, [n, d] = run.recorded[name].slice(-2), { t, row } = run.rows.at(-1);
+      const [name, views] = panel.of, [n, d] = run.recorded[name].slice(-2), { t, row: last } = run.rows.at(-1);
+      const row = { ...run.rows[0].row, ...last }; // what is held stands in the first row alone
       const place = d === 3 ? turned(panel.eye) : (v, i) => [v[i * d], v[i * d + 1], 1];
       const lift = (i) => panel.ball && d === 2 ? 1 + 0.25 * (0.618 * i % 1) : 1; // a band, in which each can be seen
       const at = (v, i) => { const [x, y, depth] = place(v, i); return [lift(i % n) * x, lift(i % n) * y, depth]; };
@@ -130,7 +131,7 @@ window.clbookHere ??= (() => {
       const [xs, ys] = panel.ball ? [[-edge, edge], [-edge, edge]] : [reach(0), reach(1)];
       const scale = Math.max((xs[1] - xs[0]) / frame.w, (ys[1] - ys[0]) / frame.h);
       const around = ([low, high], size) => [(low + high - scale * size) / 2, (low + high + scale * size) / 2];
-      const title = `${panel.title ? panel.title + ", " : ""}iteration ${t}`;
+      const title = run.held.includes(name) ? panel.title : `${panel.title ? panel.title + ", " : ""}iteration ${t}`;
       const words = panel.ball ? { bare: true, title } : { xlabel: "coordinate 1", ylabel: "coordinate 2", title };
       const [toX, toY] = stage(g, frame, [...around(xs, frame.w), ...around(ys, frame.h)], words);
       if (panel.ball) { g.strokeStyle = MUTED; g.beginPath(); g.arc(toX(0), toY(0), toX(1) - toX(0), 0, 2 * Math.PI); g.stroke(); }
@@ -378,9 +379,9 @@ window.clbookHere ??= (() => {
     function begin(times) {
       if (!work()) return false;
       const shape = shapeNumber(), { recorded, held, labels } = setup.programs[shape];
-      wanted = { rows: [], labels, recorded: { ...recorded, ...held }, steps: now.steps, about: about(), asked: structuredClone(now) };
+      wanted = { rows: [], labels, recorded: { ...recorded, ...held }, held: Object.keys(held), steps: now.steps, about: about(), asked: structuredClone(now) };
       number += 1;
-      worker.postMessage({ number, shape, settings: now.settings, seed: now.seed, times, drawn: drawn(recorded), held: Object.keys(held) });
+      worker.postMessage({ number, shape, settings: now.settings, seed: now.seed, times, drawn: drawn(recorded), held: wanted.held });
       return true;
     }
     function preview() { starting = begin([0]); }
