@@ -300,7 +300,6 @@ def test_landscape_shuffle():
         it.cells, losses - [*map(shuffle.uniform, (0.05, 0.1, 0.2, 0.5))], 0, 0.006
     )
     # That both circles open from three places is in test_landscape.
-    assert answer("landscape", "orders") == 1 and answer("landscape", "free") == 2
 
 
 def test_overlap_overlap():
