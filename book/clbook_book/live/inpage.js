@@ -434,25 +434,11 @@ window.clbookHere ??= (() => {
     }
 
     // --- goals ---
-    const mine = `${tasks.page}#${setup.name}`, goals = [...figure.querySelectorAll(".clbook-goals li")];
-    const done = tasks.kept(tasks.GOALS)[mine] ?? {}; // {words of a goal: the number of the run that reached it}
-    let runs = 0;
-    function mark() {
-      goals.forEach((item, k) => {
-        const at = done[setup.goals[k].words];
-        item.classList.toggle("clbook-reached", at !== undefined);
-        item.querySelector("em").textContent = at === undefined ? "(open)" : `(reached in run ${at})`;
-      });
-    }
+    const mine = `${tasks.page}#${setup.name}`, board = tasks.board(figure, setup.name, setup.goals);
     function achieved() { // by the run that has just ended; said in words
       const { asked: { settings, shape, seed, steps }, rows } = current;
-      const all = { ...settings, seed, steps, ...Object.fromEntries(setup.shapes.map(({ name, values }, i) => [name, values[shape[i]]])) };
-      runs += 1;
-      const found = setup.goals.filter((goal) => !(goal.words in done) && tasks.reached(goal, rows.at(-1).row, all));
-      for (const { words } of found) done[words] = runs;
-      if (found.length) tasks.keep(tasks.GOALS, mine, done);
-      mark();
-      return found.map(({ words }) => ` You have reached a goal: ${words}.`).join("");
+      const chosen = Object.fromEntries(setup.shapes.map(({ name, values }, i) => [name, values[shape[i]]]));
+      return board(rows.at(-1).row, { ...settings, seed, steps, ...chosen });
     }
 
     // --- the prediction: what its runs show is covered until a reader has chosen ---
@@ -710,7 +696,6 @@ window.clbookHere ??= (() => {
     new ResizeObserver(paint).observe(canvas.parentNode);
     new MutationObserver(paint).observe(document.documentElement, { attributeFilter: ["data-theme"] });
     refresh();
-    mark();
     if (ask) pose();
     say(ready());
 

@@ -2,7 +2,7 @@
 // package; what is written here are pictures, pointer and keys.
 window.clbookPlay ??= (() => {
   const reduced = matchMedia("(prefers-reduced-motion: reduce)");
-  const { fitted, seen, mark, ring, holding, begun, opened } = clbookPlane, { check } = clbookSettings;
+  const { fitted, seen, mark, ring, holding, begun, opened } = clbookPlane, { check } = clbookSettings, { board } = clbookTasks;
   const GRID = "#dde1e6", NEAR = 14, FINGER = 24, APART = 11; // pixels
   const A_FRAME = 2, AT_ONCE = 40; // steps for each picture, and where motion is reduced
   const KEPT = 4; // points that cannot be taken away
@@ -14,7 +14,7 @@ window.clbookPlay ??= (() => {
     figure.dataset.ready = "yes";
     const block = begun(figure), { part, all, setup, ways, say } = block;
     const data = part(".clbook-data"), embedding = part(".clbook-embedding");
-    const room = setup.room;
+    const room = setup.room, achieved = board(figure, setup.name, setup.goals);
     let way = 0, seed = setup.seed, tool = "point", chosen = 0, over = -1, going = false, asked = 0, ends = 0, waiting = [];
     let points = null; // {x, label, there} as the reader has made them
     let view = null, reach = 1; // how the data and the embedding are seen
@@ -66,7 +66,8 @@ window.clbookPlay ??= (() => {
       going = false;
       part("[data-do=train]").textContent = "Train";
       look();
-      say(run().recorded.z.every(Number.isFinite) ? `${word} ${run().t} steps ${setup.ways[way]}: ${measured()}.`
+      const reached = word === "After" ? achieved(run().recorded, { network: way ? "off" : "on" }) : "";
+      say(run().recorded.z.every(Number.isFinite) ? `${word} ${run().t} steps ${setup.ways[way]}: ${measured()}.${reached}`
         : "The run diverged. Press Reset.");
       waiting.forEach((done) => done(result()));
       waiting = [];

@@ -6,14 +6,16 @@ The step is the traced one of a Training whose state has the points, `course.sep
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from typing import Any
 
 from clbook import style
 from clbook.explore.ranges import knobs
 from clbook.explore.static import Block, filled
 from clbook.training.loop import Training
-from clbook_book.live.inpage import programs, written
+from clbook_book.live.inpage import check_tasks, programs, written
 from clbook_book.live.page import shared_code
+from clbook_book.live.tasks import Goal
 
 WAYS = ("through a network", "each point alone")
 CLASSES = ("blue disc", "orange square")
@@ -38,6 +40,7 @@ class Playground(Block):
         config: its settings, of which `network` is what the reader chooses.
         picture: what stands there without JavaScript.
         title, caption: a question, and what to try.
+        goals: what a reader may reach, of what is recorded and of `network`; the block notices it.
         name: of the block, for links and for `window.clbook.explorers[name]`.
     """
 
@@ -46,16 +49,19 @@ class Playground(Block):
     picture: style.Picture
     title: str
     caption: str
+    goals: Sequence[Goal] = ()
     name: str = "play"
 
     def _repr_html_(self) -> str:
         traced = programs(self.kind, self.ways(), (), "way")
+        check_tasks({}, None, self.goals, traced[0].recorded, ("network",))
         return filled(
             "clbook_book.live/playground.html",
             self.setup(traced),
             css=["clbook_book.live/inpage.css", "clbook_book.live/playground.css"],
             js=[
                 "clbook_book.live/settings.js",
+                "clbook_book.live/tasks.js",
                 "clbook_book.live/plane.js",
                 "clbook_book.live/playground.js",
             ],
@@ -83,6 +89,7 @@ class Playground(Block):
             "span": SPAN,
             "least": LEAST,
             "name": self.name,
+            "goals": [goal.told() for goal in self.goals],
             "ways": WAYS,
             "classes": CLASSES,
             "colours": style.CLASS_COLOURS[: len(CLASSES)],

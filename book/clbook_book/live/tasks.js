@@ -32,5 +32,29 @@ window.clbookTasks ??= (() => {
   function keep(store, name, value) {
     try { localStorage.setItem(store, JSON.stringify({ ...kept(store), [name]: value })); } catch { /* it is refused */ }
   }
-  return { PREDICTIONS, GOALS, page, entry, phrase, reached, kept, keep };
+
+  // The goals of a block, as they stand in its list. Of a run that has ended the function that comes back marks what it
+  // has reached, and says so in words.
+  function board(figure, name, goals) {
+    const mine = `${page}#${name}`, items = [...figure.querySelectorAll(".clbook-goals li")];
+    const done = kept(GOALS)[mine] ?? {}; // {words of a goal: the number of the run that reached it}
+    let runs = 0;
+    function mark() {
+      items.forEach((item, k) => {
+        const at = done[goals[k].words];
+        item.classList.toggle("clbook-reached", at !== undefined);
+        item.querySelector("em").textContent = at === undefined ? "(open)" : `(reached in run ${at})`;
+      });
+    }
+    mark();
+    return (row, settings) => {
+      runs += 1;
+      const found = goals.filter((goal) => !(goal.words in done) && reached(goal, row, settings));
+      for (const { words } of found) done[words] = runs;
+      if (found.length) keep(GOALS, mine, done);
+      mark();
+      return found.map(({ words }) => ` You have reached a goal: ${words}.`).join("");
+    };
+  }
+  return { PREDICTIONS, page, entry, phrase, kept, keep, board };
 })();
