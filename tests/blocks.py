@@ -7,6 +7,7 @@ import dataclasses
 import functools
 import json
 import pathlib
+from collections.abc import Sequence
 from unittest import mock
 
 from clbook.explore.subject import combined
@@ -28,6 +29,8 @@ class Block:
         kind: the Training.
         configs: the settings at the start, of each shape.
         settings: the names of those that it may offer.
+        goals: what a reader may reach.
+        ask: its prediction, or None.
     """
 
     page: str
@@ -35,6 +38,8 @@ class Block:
     kind: type
     configs: list
     settings: list[str]
+    goals: Sequence = ()
+    ask: object = None
 
 
 def train_here(run, figure, config, *, settings, without=(), name="here", **others):
@@ -42,20 +47,22 @@ def train_here(run, figure, config, *, settings, without=(), name="here", **othe
     shapes = {key: values for key, values in others.items() if hasattr(config, key)}
     more = inpage.numbers_of(config, (*settings, *shapes, *without))
     named = [*settings, *more, *{"steps", "seed"} - {*settings}]
-    return Block("", name, training_of(run), combined(config, shapes), named)
+    tasks = {key: others[key] for key in ("goals", "ask") if key in others}
+    return Block("", name, training_of(run), combined(config, shapes), named, **tasks)
 
 
 def of(page: str, made) -> Block:
     """A block that a cell has made."""
     if isinstance(made, Block):
         return dataclasses.replace(made, page=page)
+    goals = ()
     if isinstance(made, Playground):
-        ways, settings = made.ways(), ["steps", "seed"]
+        ways, settings, goals = made.ways(), ["steps", "seed"], made.goals
     elif isinstance(made, Pulling):
         ways, settings = made.ways(), list(made.settings)
     else:
         raise TypeError(f"{page}: blocks.py does not know what a {type(made).__name__} trains")
-    return Block(page, made.name, made.kind, ways, settings)
+    return Block(page, made.name, made.kind, ways, settings, goals)
 
 
 def names(tree: ast.AST, kind: type) -> set[str]:
@@ -99,12 +106,17 @@ def made_in(path: pathlib.Path) -> list:
     return found
 
 
+def blocks_of(path: pathlib.Path) -> list[Block]:
+    """Those of one page."""
+    with mock.patch.object(inpage, "train_here", train_here):
+        return [of(path.stem, made) for made in made_in(path)]
+
+
 @functools.cache
 def blocks() -> list[Block]:
     """Those of all pages."""
     found = []
-    with mock.patch.object(inpage, "train_here", train_here):
-        for path in sorted(BOOK.rglob("*.ipynb")):
-            if "_build" not in path.parts and ".ipynb_checkpoints" not in path.parts:
-                found += [of(path.stem, made) for made in made_in(path)]
+    for path in sorted(BOOK.rglob("*.ipynb")):
+        if "_build" not in path.parts and ".ipynb_checkpoints" not in path.parts:
+            found += blocks_of(path)
     return found

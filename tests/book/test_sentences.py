@@ -299,7 +299,6 @@ def test_landscape_shuffle():
     np.testing.assert_allclose(
         it.cells, losses - [*map(shuffle.uniform, (0.05, 0.1, 0.2, 0.5))], 0, 0.006
     )
-    # That both circles open from three places is in test_landscape.
 
 
 def test_overlap_overlap():

@@ -1,0 +1,81 @@
+"""Goals and predictions of the blocks: what runs in Python say of them."""
+
+import functools
+import types
+
+import pytest
+from blocks import BOOK, blocks_of
+
+# (page, block): for each of its goals, in their order, the settings of two runs that reach it and of two that do not.
+SETTINGS = {
+    ("intro", "play"): [
+        (({}, {"seed": 1}), ({"network": False}, {"spread": 1.0})),
+        (({"network": False}, {"network": False, "seed": 1}), ({}, {"seed": 1})),
+        (({"spread": 2.0}, {"spread": 2.0, "seed": 1}), ({}, {"network": False})),
+    ],
+    ("landscape", "free"): [
+        (({"places": 1}, {"places": 1, "seed": 1}), ({}, {"places": 5})),
+        (({"shake": 0.0}, {"shake": 0.0, "seed": 1}), ({}, {"shake": 0.3})),
+        (({"dim": 3}, {"dim": 3, "places": 12}), ({}, {"places": 60})),
+    ],
+    ("overlap", "ring-here"): [
+        (
+            ({"width": 13.0}, {"width": 12.0, "seed": 4}),
+            ({"width": 13.0, "seed": 1}, {"width": 15.0}),
+        ),
+        (({"width": 45.0}, {"width": 60.0, "seed": 1}), ({"width": 20.0}, {"width": 120.0})),
+        (
+            ({"start": "shuffled", "tau": 0.5}, {"start": "shuffled", "tau": 1.0}),
+            ({"start": "shuffled"}, {"tau": 0.5}),
+        ),
+    ],
+}
+
+
+@functools.cache
+def block(page, name):
+    """A block of a page."""
+    (found,) = (each for each in blocks_of(BOOK / f"{page}.ipynb") if each.name == name)
+    return found
+
+
+def end(it, **changes):
+    """(settings, {name: numbers}) of a run of a block at its end, of all that a page has of it."""
+
+    class Ending(it.kind):
+        def measure(self, s, z, losses, t):
+            row = super().measure(s, z, losses, t)
+            return row | self.shown(s, row)
+
+        def result(self, i, columns, head):
+            return types.SimpleNamespace(row={name: v[-1] for name, v in columns.items()})
+
+    config = it.configs[0].replace(**changes)
+    return config, Ending.run(config).row
+
+
+@pytest.mark.parametrize(("page", "name"), SETTINGS)
+def test_each_goal_can_be_reached_and_missed(page, name):
+    it = block(page, name)
+    assert len(it.goals) >= 2
+    for goal, (reach, miss) in zip(it.goals, SETTINGS[page, name], strict=True):
+        for wanted, several in ((True, reach), (False, miss)):
+            for changes in several:
+                config, row = end(it, **changes)
+                assert goal.reached(row, config) == wanted, (goal.words, changes, row)
+
+
+def test_wide_views_lay_the_colours_of_the_ring_on_each_other():
+    it = block("overlap", "ring-here")
+    assert it.ask.answer == "the colours lie on each other"
+    narrow, wide = (end(it, **shown)[1]["accuracy"] for shown in it.ask.shows)
+    assert narrow == 1 and wide < 0.7
+
+
+def test_each_circle_of_free_points_keeps_what_it_has():
+    it = block("landscape", "free")
+    assert it.ask.answer == "each circle keeps what it has"
+    _, row = end(it)
+    assert row["readout"] == 1 and row["readout_shuffled"] < 0.5
+    assert row["loss"] == pytest.approx(row["loss_shuffled"], abs=1e-12)
+    assert row["loss"] == pytest.approx(row["even"], abs=1e-3)
