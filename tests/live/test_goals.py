@@ -67,14 +67,14 @@ def test_each_goal_can_be_reached_and_missed(page, name):
 
 def test_wide_views_lay_the_colours_of_the_ring_on_each_other():
     it = block("overlap", "ring-here")
-    assert it.ask.answer == "the colours lie on each other"
+    assert it.ask.answer == "on each other"
     narrow, wide = (end(it, **shown)[1]["accuracy"] for shown in it.ask.shows)
     assert narrow == 1 and wide < 0.7
 
 
 def test_each_circle_of_free_points_keeps_what_it_has():
     it = block("landscape", "free")
-    assert it.ask.answer == "each circle keeps what it has"
+    assert it.ask.answer == "as they began"
     _, row = end(it)
     assert row["readout"] == 1 and row["readout_shuffled"] < 0.5
     assert row["loss"] == pytest.approx(row["loss_shuffled"], abs=1e-12)

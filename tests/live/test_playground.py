@@ -13,6 +13,7 @@ from clbook.experiments import separability
 from clbook.losses import simplified
 from clbook_book.course.separability import play
 from clbook_book.live.playground import Playground
+from clbook_book.live.tasks import Goal
 
 CONFIG = play.Config(n=50, drawn=40, steps=150)
 STATUS = "document.querySelector('.clbook-status').textContent"
@@ -76,8 +77,17 @@ def test_a_number_of_points_that_does_not_fit_is_named():
 @pytest.fixture(scope="module")
 def block(tmp_path_factory):
     runs = [play.run(CONFIG.replace(network=network)) for network in (True, False)]
+    goals = (
+        Goal("Train each point alone", "network == off"),
+        Goal("Sort them", "network == on", "neighbours > 0.5"),
+    )
     made = Playground(
-        play.MovedPoints, CONFIG, play.ending(*runs), title="Who sorts?", caption="Try."
+        play.MovedPoints,
+        CONFIG,
+        play.ending(*runs),
+        title="Who sorts?",
+        caption="Try.",
+        goals=goals,
     )
     return alone(made, tmp_path_factory.mktemp("page"))
 
@@ -154,6 +164,21 @@ def test_the_run_on_dragged_points_is_that_of_python(page, network):
     assert z[mine] == pytest.approx(truth.z[-1][mine], abs=1e-4 * largest)
     assert found["loss"][0] == pytest.approx(truth.loss[-1], abs=1e-4)
     assert found["neighbours"][0] == pytest.approx(truth.neighbours[-1], abs=1e-6)
+
+
+def test_goals_are_noticed_where_a_run_ends_and_are_kept(page):
+    marks = page.locator(".clbook-goals em")
+    assert marks.all_inner_texts() == ["(open)", "(open)"]
+    page.click("[data-way='1']")
+    page.click("[data-do=train]")
+    page.wait_for_function(ENDED)
+    assert status(page).endswith("You have reached a goal: Train each point alone.")
+    page.reload()
+    assert marks.all_inner_texts() == ["(reached in run 1)", "(open)"]
+    page.click("[data-do=train]")
+    page.wait_for_function(ENDED)
+    assert play.run(CONFIG).neighbours[-1] > 0.5
+    assert marks.all_inner_texts() == ["(reached in run 1)", "(reached in run 1)"]
 
 
 def test_a_program_may_not_ask_for_what_the_config_refuses(page):
