@@ -136,7 +136,7 @@ window.clbookHere ??= (() => {
       const [toX, toY] = stage(g, frame, [...around(xs, frame.w), ...around(ys, frame.h)], words);
       if (panel.ball) { g.strokeStyle = MUTED; g.beginPath(); g.arc(toX(0), toY(0), toX(1) - toX(0), 0, 2 * Math.PI); g.stroke(); }
       within(g, frame, () => {
-        const own = (i) => colours[run.labels[i] % colours.length];
+        const kinds = panel.colour ? row[panel.colour] : run.labels, own = (i) => colours[kinds[i] % colours.length];
         all.forEach(([x, y, depth], i) => {
           dot(g, toX(x), toY(y), 3, own(i), depth < 0 ? 0.25 : 0.8);
           g.strokeStyle = own(i); g.globalAlpha = 0.6;

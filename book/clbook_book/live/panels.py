@@ -15,7 +15,7 @@ class Panel:
         of: names of the recorded quantities that are drawn; of data also parts of the state at the start.
         names: what a reader calls them, one each.
         title, xlabel, ylabel: words around the axes.
-        colour: the quantity that says which colour a bar has; "" for one colour.
+        colour: the quantity that says which colour a bar or a point has; "" for one colour, and for points their class.
         log: whether the vertical axis goes by ratios.
         limits: the ends of the vertical axis, and of data of both axes at least; None for what the numbers need.
         ball: whether points lie on the circle or the sphere of radius 1, which is drawn.
@@ -67,7 +67,7 @@ def points(of: str = "z", views: str = "", **how) -> Panel:
 
     Args:
         views: a quantity (m, n, d), views of the points, which are joined by a line.
-        how: `title`, `ball`, `numbers`, `span`.
+        how: `title`, `colour`, `ball`, `numbers`, `span`.
     """
     both = (of, views) if views else (of,)
     return Panel("points", both, both, **how)

@@ -360,16 +360,18 @@ class Encoders(Training):
         return torch.stack(means, -1)
 
     def shown_of_map(self, s: State, map_: Tensor) -> dict:
-        """Gains, singular values over the largest, mean gains (content, style), and who is style."""
+        """Gains, singular values over the largest, mean gains (content, style), `style_gain`, and who is style."""
         gain = map_.square().sum(-2).sqrt()
         gram = map_.mT @ map_
         squares = torch.linalg.eigvalsh(gram).flip(-1)
         squares = squares.clamp(min=0)
         shares = squares / squares[..., :1]
+        means = self.means(s, gain)
         return {
             "gain": gain,
             "singular": shares.sqrt(),
-            "means": self.means(s, gain),
+            "means": means,
+            "style_gain": means[..., 1] / means[..., 0],
             "style": self.style(s),
         }
 

@@ -311,13 +311,18 @@ class Symbols(Training):
         return {"z": z, "loss": losses}
 
     def shown(self, s, recorded):
-        """The symbols on their two main axes, and `Result.ratio`."""
+        """The symbols on their two main axes, what each looks like, and `Result.ratio` by meaning and by looks."""
         z = recorded["z"]
-        labels = torch.as_tensor(self.labels)
-        same = labels[:, None] == labels
-        ratio = distance_ratio(z, same)
-        plane = on_main_axes(z)
-        return {"plane": plane, "ratio": ratio}
+        meaning, looks = groups(self.config)
+        by_meaning, by_looks = (
+            distance_ratio(z, group[:, None] == group) for group in (meaning, looks)
+        )
+        return {
+            "plane": on_main_axes(z),
+            "looks": looks.expand(len(z), -1),
+            "ratio": by_meaning,
+            "ratio_looks": by_looks,
+        }
 
     def result(self, i, columns, head):
         meaning, looks = (label.numpy() for label in groups(head["config"]))
