@@ -709,6 +709,7 @@ def test_what_a_page_draws_besides_is_what_the_results_say(javascript):
     assert found["means"][0] == pytest.approx([gains[:3].mean(), gains[3:].mean()], rel=1e-4)
     singular = content_style.singular(truth.map[-1])
     assert found["singular"][0] == pytest.approx(singular, abs=1e-4)
+    assert found["style_gain"][0] == pytest.approx(content_style.style_gain(truth.map[-1], 3), 1e-4)
     assert found["style"][0].tolist() == [0] * 3 + [1] * 5
 
     # Few steps: what is read off is compared, and a network with bends soon makes much of rounding.
@@ -718,8 +719,10 @@ def test_what_a_page_draws_besides_is_what_the_results_say(javascript):
     assert found["means"][0] == pytest.approx([content[-1], style[-1]], abs=1e-4)
     assert found["read"][0] == pytest.approx(truth.r2[-1, -1], abs=1e-4)
 
-    found, truth = last(EXPERIMENTS["seen once"])
+    found, truth = last(EXPERIMENTS["one crossed look"])
     assert found["ratio"][0] == pytest.approx(truth.ratio()[-1])
+    assert found["ratio_looks"][0] == pytest.approx(truth.ratio("looks")[-1])
+    assert found["looks"][0].tolist() == truth.looks.tolist()
     z = truth.z[-1]
     assert found["plane"][0] == pytest.approx((z - z.mean(0)) @ plane(z), abs=1e-8)
 
