@@ -94,9 +94,13 @@ window.clbookHere ??= (() => {
     g.fillStyle = colour; g.strokeStyle = GROUND; g.lineWidth = 3; g.globalAlpha = 1;
     for (const draw of ["strokeText", "fillText"]) g[draw](text, x, y);
   }
-  function numbered(g, places, colours) { // the number of each point beside it
-    g.font = LETTERS; g.textAlign = "left"; g.textBaseline = "bottom";
-    places.forEach(([x, y], i) => outlined(g, String(i), x + 3, y - 2, colours(i)));
+  function numbered(g, places, colours) { // the number of each point beside it; of two in one place on either side
+    g.font = LETTERS;
+    places.forEach(([x, y], i) => {
+      const second = places.slice(0, i).some(([a, b]) => Math.hypot(a - x, b - y) < 12), side = second ? -1 : 1;
+      g.textAlign = second ? "right" : "left"; g.textBaseline = second ? "top" : "bottom";
+      outlined(g, String(i), x + 3 * side, y - 2 * side, colours(i));
+    });
   }
 
   // How each kind of panel is drawn. A run as it stands: {rows: [{t, row}], labels, recorded: {name: shape}, steps, at}; a panel
