@@ -92,10 +92,10 @@ class Subject:
         return with_the_finished(latest)
 
     def stored(self, config):
-        """What `result` would give at once, because all runs of `config` are in the store; else None."""
+        """What `result` would give at once, because all runs of `config` have been made before; else None."""
         wanted, found = asked(self.run, self.record), {}
         for name, own in self.settings(config).items():
-            found[name], _ = load(path_of(self.run, own), own, wanted)
+            found[name], _ = load(self.run, own, path_of(self.run, own), wanted)
             if found[name] is None:
                 return None
         return self.seen(found)

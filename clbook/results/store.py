@@ -24,11 +24,9 @@ from torch.types import Device
 from clbook import environment
 from clbook.data import written
 from clbook.environment import cache_folder
-from clbook.results import fingerprint
+from clbook.results import fingerprint, records
 from clbook.training.loop import default_device, training_of, wanted
 from clbook.training.settings import Outcome, Settings, fields
-
-RESTORED = ".record.pkl"  # how the files of runs end that a record has put there
 
 
 def path_of(run: Callable, config: Settings, device: Device = None) -> Path | None:
@@ -48,31 +46,6 @@ def path_of(run: Callable, config: Settings, device: Device = None) -> Path | No
         _warn_of(tuple(edited))
         return None
     return cache_folder() / "runs" / f"{_key(run, config, default_device(device))}.pkl"
-
-
-def restored(path: Path) -> Path:
-    """Where a record puts the run whose own file is `path`: beside it, so that no record is made of records."""
-    # KEY.pkl -> KEY.record.pkl
-    return path.with_suffix(RESTORED)
-
-
-def restore(path: Path, config: Settings, result: Outcome) -> None:
-    """Keep the result of `config`, as a record has it, beside `path`, with what other records have of it."""
-    file = restored(path)
-    before = _read(file, config)
-    kept = {} if before is None else vars(before)
-    # Nothing new: the file that is there has all of it.
-    if vars(result).keys() <= kept.keys():
-        return
-    for name, value in kept.items():
-        vars(result).setdefault(name, value)
-    save(file, config, result)
-
-
-def forget_restored() -> None:
-    """Remove the runs that records have put into the store."""
-    for file in (cache_folder() / "runs").glob(f"*{RESTORED}"):
-        file.unlink(missing_ok=True)
 
 
 @functools.cache  # once for all runs
@@ -116,17 +89,24 @@ def asked(run: Callable, record: Sequence[str] | str) -> frozenset[str]:
     return frozenset([record] if isinstance(record, str) else record)
 
 
-def load(path: Path | None, config: Settings, record: frozenset[str]) -> tuple:
-    """The result of `config` in a file of the store, and the names of what a run of it has to record.
+def load(
+    run: Callable,
+    config: Settings,
+    path: Path | None,
+    record: frozenset[str],
+    device: Device = None,
+) -> tuple:
+    """The result of `config` in its file of the store or in a record of the book, and what a run of it has to record.
 
-    Where the run has not been made here, or lacks some of `record`, the one that a record put there is taken. The
-    result is None where there is none that has all of `record`. What a stored one has is then recorded again.
+    The store comes first, then the records; they serve where runs are made unless another device is asked for. The
+    result is None where neither has all of `record`. What they have is then recorded again.
     """
     if path is None:
         return None, record
     wanted = record
-    for file in (path, restored(path)):
-        result = _read(file, config)
+    here = default_device(device) == default_device()
+    for look in (lambda: _read(path, config), lambda: records.find(run, config) if here else None):
+        result = look()
         if result is None:
             continue
         if all(hasattr(result, name) for name in record):
@@ -175,7 +155,7 @@ def cached(
     device: Device = None,
     record: Sequence[str] = (),
 ) -> Outcome:
-    """`run(config)`, from the store where it is there; what is not stopped is stored. What live panels call.
+    """`run(config)`, from store or records where it is there; what is not stopped is stored. What live panels call.
 
     Args:
         run: as for `sweep`.
@@ -183,7 +163,7 @@ def cached(
         record: names of the quantities that are wanted beside those that are always recorded.
     """
     path = path_of(run, config, device)
-    found, record = load(path, config, asked(run, record))
+    found, record = load(run, config, path, asked(run, record), device)
     if found is not None:
         return found
     more = {"record": record} if record else {}

@@ -27,7 +27,7 @@ from joblib.parallel import get_active_backend
 from tqdm.auto import tqdm
 
 from clbook import environment
-from clbook.results import store
+from clbook.results import records, store
 from clbook.results.labelled import dataset
 from clbook.training.loop import default_device, grouped, training_of
 from clbook.training.settings import Outcome, Settings, expect
@@ -58,8 +58,9 @@ def parallel(function: Callable, arguments: list[tuple], n_jobs: int | None = No
     """
     # max_nbytes=None: joblib would hand over large arrays as files that cannot be written to.
     pool = joblib.Parallel(_count(arguments, n_jobs), return_as="generator", max_nbytes=None)
-    shake = environment.shake()
-    return pool(joblib.delayed(_called)(os.getpid(), shake, function, a) for a in arguments)
+    # What a process cannot know that has worked before.
+    told = (os.getpid(), environment.shake(), records.in_use())
+    return pool(joblib.delayed(_called)(*told, function, a) for a in arguments)
 
 
 def _count(arguments: list, n_jobs: int | None) -> int:
@@ -78,11 +79,12 @@ def _configured() -> int | None:
     return None if chosen in (None, 1) else chosen
 
 
-def _called(parent: int, shake: str, function: Callable, arguments: tuple):
+def _called(parent: int, shake: str, in_use: bool, function: Callable, arguments: tuple):
     _watch(parent)
-    if environment.shake() != shake:  # a process that has worked before was not told
+    if environment.shake() != shake:
         environment.set_shake(shake)
-    return function(*arguments)
+    with records.unused(not in_use):
+        return function(*arguments)
 
 
 @functools.cache  # once a process
@@ -369,8 +371,8 @@ def sweep(
     """`[run(config) for config in configs]`: from the store where possible, the rest in programs and in parallel.
 
     A run is stored as soon as it ends, unless it says that it was stopped: an interrupted or failed sweep keeps what it
-    has. Which runs are stored, `store` says; those that are not are trained in this process. A bar shows how far
-    the sweep is.
+    has. Which runs are stored, `store` says; those that are not are trained in this process. Runs that come with the
+    book, as records, are found without being told. A bar shows how far the sweep is.
 
     Runs begin in this process: what has not ended after `PATIENCE` seconds begins anew in parallel processes. These are
     used at once where `n_jobs` or joblib asks for them, for `compile`, and for a function that takes no `progress`,
@@ -471,8 +473,8 @@ class _Sweep:
 
     Attributes:
         found: {config: its Result, or None}. paths: {config: its file in the store, or None}.
-        missing: the configs of which the store has no result. left: those of them that have not ended yet, as keys.
-        failed: {config: its error}. unsaved: why results could not be stored.
+        missing: the configs of which neither store nor records have the result. left: those of them that have not
+            ended yet, as keys. failed: {config: its error}. unsaved: why results could not be stored.
         record: the quantities asked for, and those that a stored result of fewer has.
     """
 
@@ -487,7 +489,7 @@ class _Sweep:
                 path = store.path_of(run, config)
                 self.paths[config] = path
                 # A stored result that lacks a quantity is made again with all that it had, so `record` may grow.
-                self.found[config], self.record = store.load(path, config, self.record)
+                self.found[config], self.record = store.load(run, config, path, self.record)
         self.missing = [config for config, result in self.found.items() if result is None]
         self.left = dict.fromkeys(self.missing)
 

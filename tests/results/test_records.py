@@ -5,15 +5,18 @@ import runpy
 import shutil
 import sys
 
+import joblib
 import numpy as np
 import pytest
+import torch
 import xarray
 from toy_program import Config, run
 
 from clbook import sweep
 from clbook.results import records as reading
 from clbook.results import store
-from clbook.results.labelled import padded
+from clbook.results.labelled import padded, put
+from clbook.results.sweep import parallel
 from clbook.training.settings import Outcome, quantity
 from clbook_book import records
 from clbook_book.audit.cs import recipes as cs_recipes
@@ -142,6 +145,7 @@ def test_a_beginning_that_does_not_repeat_is_not_written_down(toy, monkeypatch, 
         changed("toy", 1 + 1e-6)
         assert records.differences("toy") == [], "rounding"
     changed("toy", 1.001)
+    (reading.folder() / "checked.json").unlink()  # it says that the record was made
     assert records.main(["--check"]) == 1 and records.checked() == {}
     assert "z: off by 0.00" in capsys.readouterr().out
 
@@ -170,63 +174,148 @@ def whole(configs=TOY, *without):
     return Recipe("numbers that grow", run, configs, fields(*without), ("z",), start=0.0)
 
 
-def test_restored_runs_are_found_like_runs_of_ones_own(toy, tmp_path):
-    configs = (*TOY[:2], TOY[2].replace(end=5))  # the last one is shorter
+@pytest.fixture
+def kept(toy, tmp_path):
+    """The Results of which a record of whole runs was made; one is shorter, and the store is empty again."""
+    configs = (*TOY[:2], TOY[2].replace(end=5))
     toy["toy"] = whole(configs)
     trained = sweep(run, configs)
     records.make("toy")
     shutil.rmtree(tmp_path / "cache")
-    records.restore("toy")
+    return trained
+
+
+def served(results):
+    """Whether they are from a record: there they take no time."""
+    return [result.seconds == 0.0 for result in results]
+
+
+def test_runs_of_a_record_are_found_like_runs_of_ones_own_and_nothing_is_written(kept, tmp_path):
+    configs = [result.config for result in kept]
     found = sweep(run, configs)
-    for mine, theirs in zip(found, trained, strict=True):
-        assert mine.seconds == 0.0 < theirs.seconds, "it was trained, not restored"
+    assert all(served(found)) and not any(served(kept))
+    for mine, theirs in zip(found, kept, strict=True):
         assert vars(mine).keys() == vars(theirs).keys() and mine.config == theirs.config
         assert np.array_equal(mine.steps, theirs.steps) and np.array_equal(mine.z, theirs.z)
+    assert all(served([store.cached(run, config) for config in configs]))
+    assert not (tmp_path / "cache").exists()
+    found[0].z[:] = 0  # a reader's own affair
+    assert np.array_equal(sweep(run, configs)[0].z, kept[0].z)
     # What was trained here is taken first, as it may hold more.
-    path = store.path_of(run, configs[0])
-    store.save(path, configs[0], trained[0])
-    records.restore("toy")
-    assert sweep(run, configs[:1])[0].seconds == trained[0].seconds
+    store.save(store.path_of(run, configs[0]), configs[0], kept[0])
+    assert served(sweep(run, configs)) == [False, True, True]
 
 
-def test_of_a_run_that_two_records_keep_what_either_has_is_restored(toy, tmp_path):
-    asked = [(), ("square",)]
-    for k, more in enumerate(asked):
+def test_other_settings_shaken_runs_another_precision_and_another_device_are_trained(
+    kept, monkeypatch
+):
+    config = kept[0].config
+    others = [config, config.replace(seed=1), config.replace(steps=201)]
+    assert served(sweep(run, others)) == [True, False, False]
+    path = store.path_of(run, config)
+    assert store.load(run, config, path, frozenset())[0] is not None
+    assert store.load(run, config, path, frozenset(), "meta")[0] is None
+    monkeypatch.setattr(torch, "get_default_dtype", lambda: torch.float64)
+    assert reading.find(run, config) is None
+    monkeypatch.undo()
+
+
+def test_a_shaken_run_is_in_no_record(kept, monkeypatch):
+    monkeypatch.setenv("CLBOOK_SHAKE", "1e-6")
+    assert reading.find(run, kept[0].config) is None
+
+
+def test_a_default_that_has_changed_is_another_setting(kept, monkeypatch):
+    """The words for the settings leave out what stands at its default, so they stay the same."""
+    config = kept[0].config
+    other = config.replace(start=2.0)
+    monkeypatch.setattr(Config, "described", lambda self: "Config(growth=1.01, steps=200)")
+    assert reading.find(run, config) is not None and reading.find(run, other) is None
+
+
+def test_of_a_run_that_two_records_keep_what_either_has_is_found(toy, tmp_path):
+    for k, more in enumerate([(), ("square",)]):
         toy[f"toy{k}"] = dataclasses.replace(whole(), record=more)
         records.make(f"toy{k}")
-    for names in (("toy0", "toy1"), ("toy1", "toy0")):
         shutil.rmtree(tmp_path / "cache")
-        records.restore(*names)
-        found = sweep(run, TOY, record=("square",))
-        assert all(result.seconds == 0.0 for result in found), names
+    assert all(served(sweep(run, TOY, record=("square",))))
 
 
-def test_a_record_is_not_made_of_itself(toy, tmp_path):
-    toy["toy"] = whole()
-    first = records.make("toy")
-    shutil.rmtree(tmp_path / "cache")
-    records.restore("toy")
-    again = records.make("toy")
-    assert float(records.made(first)["seconds"]) > 0 < float(records.made(again)["seconds"])
-    assert all(result.seconds > 0 for result in sweep(run, TOY)), "these were restored"
-
-
-def test_a_record_that_is_older_than_the_code_restores_nothing(toy, tmp_path, monkeypatch):
-    toy["toy"] = whole()
+def test_for_a_quantity_that_its_record_lacks_a_run_is_made_with_all_that_it_had(toy, tmp_path):
+    toy["toy"] = dataclasses.replace(whole(), record=("square",))
     records.make("toy")
     shutil.rmtree(tmp_path / "cache")
-    monkeypatch.setattr(records, "fingerprint", lambda run, kind: "other code")
-    assert records.older("toy")
-    records.restore("toy")
-    assert not store.restored(store.path_of(run, TOY[0])).exists()
+    path = store.path_of(run, TOY[0])
+    assert store.load(run, TOY[0], path, frozenset(["more"])) == (None, {"more", "square"})
 
 
-def test_a_record_of_parts_of_its_runs_is_not_restored(toy):
-    toy["toy"] = whole(TOY, "z")
-    toy["toy"] = dataclasses.replace(toy["toy"], curves=("steps",))
-    records.make("toy")
-    with pytest.raises(ValueError, match="name = 'toy' is not allowed: it lacks {'z'}"):
-        records.restore("toy")
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_a_record_is_not_made_of_itself_and_leaves_the_store_as_it_is(kept, tmp_path, n_jobs):
+    mine = tmp_path / "cache" / "runs" / "mine.record.pkl"
+    store.save(mine, TOY[0], kept[0])
+    with joblib.parallel_config(n_jobs=n_jobs):
+        again = records.make("toy")
+    assert records.made(again)["seconds"] > 0 and reading.in_use()
+    assert mine.exists()
+
+
+def test_processes_that_have_worked_before_know_whether_records_are_in_use():
+    """Or a record would be made of what its runs find in others."""
+    assert list(parallel(reading.in_use, [(), ()], n_jobs=2)) == [True, True]
+    with reading.unused():
+        assert list(parallel(reading.in_use, [(), ()], n_jobs=2)) == [False, False]
+    assert list(parallel(reading.in_use, [(), ()], n_jobs=2)) == [True, True]
+
+
+def test_a_record_that_is_older_than_its_code_serves_nothing_until_its_beginning_repeats(
+    kept, monkeypatch
+):
+    for module in (records, reading):
+        monkeypatch.setattr(module, "fingerprint", lambda run, kind: "other code")
+    assert records.older("toy") and reading.find(run, TOY[0]) is None
+    assert not any(served(sweep(run, TOY[:1])))
+    assert records.main(["--check", "toy"]) == 0
+    assert reading.find(run, TOY[0]) is not None
+
+
+def test_records_serve_whatever_versions_made_them(kept, monkeypatch):
+    monkeypatch.setattr(store.fingerprint, "versions", lambda: {"torch": "of another day"})
+    assert all(served(sweep(run, TOY[:2])))
+
+
+def of_its_own(results):
+    return fields()(results)
+
+
+@pytest.mark.parametrize("what", [fields("z"), fields(z=lambda r: r.z[-1:]), of_its_own])
+def test_a_record_that_does_not_keep_whole_runs_serves_none(toy, tmp_path, what):
+    toy["toy"] = dataclasses.replace(whole(), reduce=what)
+    assert "runs_of" not in records.make("toy").attrs
+    shutil.rmtree(tmp_path / "cache")
+    assert reading.find(run, TOY[0]) is None
+
+
+def cut(path):
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+
+
+def in_conflict(path):
+    path.write_bytes(b"<<<<<<< ours")
+
+
+@pytest.mark.parametrize("name", ["toy.nc", "checked.json"])
+@pytest.mark.parametrize("spoil", [cut, in_conflict])
+def test_a_damaged_file_costs_a_warning_that_names_path_and_cure(kept, spoil, name):
+    path = reading.folder() / name
+    spoil(path)
+    with pytest.warns(UserWarning, match=f"{path} cannot be used.*git checkout {path}"):
+        found = sweep(run, TOY[:2])
+    assert not any(served(found)) and np.array_equal(found[0].z, kept[0].z)
+
+
+def test_a_record_that_is_gone_is_trained(kept):
+    (reading.folder() / "toy.nc").unlink()
+    assert not any(served(sweep(run, TOY[:1])))
 
 
 @dataclasses.dataclass
@@ -242,16 +331,23 @@ def named(words, rows, title="", more=()):
     return Named(**head, words=words, rows=np.array(rows), title=title, more=dict(more))
 
 
+def of_table(kept, run):
+    table = xarray.Dataset()
+    for name, array in kept.items():
+        put(table, name, ["run", *(f"{name}_{k}" for k in range(array.ndim - 1))], array)
+    return reading.run_of(table, run)
+
+
 def test_texts_and_shapes_come_back_and_other_numbers_of_axes_are_refused():
     results = [named(["a", "b c"], [[1.0], [2.0]], "one"), named(["d"], [[3.0]], "another")]
     kept = fields()(results)
-    back = [records._of_run(kept, k) for k in range(2)]
+    back = [of_table(kept, k) for k in range(2)]
     assert [one["words"] for one in back] == [["a", "b c"], ["d"]]
     assert [one["rows"].tolist() for one in back] == [[[1.0], [2.0]], [[3.0]]]
     assert [one["title"] for one in back] == ["one", "another"]
     assert [one["more"] for one in back] == [{}, {}]
     kept = fields()([results[0], named(["d"], [[3.0, 4.0, 5.0]])])
-    wide = records._of_run(kept, 1)
+    wide = of_table(kept, 1)
     assert wide["rows"].tolist() == [[3.0, 4.0, 5.0]]
     with pytest.raises(ValueError, match="rows is not allowed: its arrays have different numbers"):
         fields()([results[0], named(["d"], [3.0])])

@@ -145,6 +145,21 @@ def test_a_killed_sweep_keeps_finished_runs_and_no_half_written_file_is_taken_fo
     assert list(cache.rglob("*.part")) == [part], "another temporary file was left behind"
 
 
+def test_two_processes_on_one_grid_lose_nothing_and_leave_whole_files(cache):
+    script = """
+        import toy
+        from clbook.results.sweep import sweep
+        configs = [toy.Config(a=float(a)) for a in range(1, 7)]
+        assert [r.config for r in sweep(toy.run, configs, n_jobs=1)] == configs
+    """
+    both = [process(script), process(script)]
+    assert [one.wait() for one in both] == [0, 0] and not list(cache.rglob("*.part"))
+    kept = [joblib.load(path) for path in stored(cache)]
+    assert len(kept) == 6 and {config for config, _ in kept} == {*toys(*range(1, 7))}
+    (first,) = sweep(toy.run, toys(1))
+    assert first.seconds in [result.seconds for _, result in kept], "it was made again"
+
+
 @pytest.mark.parametrize("run", ["run", None, toy.Config()])
 def test_a_run_that_is_no_function_is_refused_in_words(run):
     with pytest.raises(ValueError, match="^run = .* is not allowed: run must be a function"):

@@ -24,10 +24,8 @@ import platform
 import re
 import subprocess
 import time
-import typing
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from types import SimpleNamespace
 
 import h5py
 import numpy as np
@@ -37,10 +35,9 @@ import xarray
 from clbook import environment
 from clbook.data import written
 from clbook.results import records as reading
-from clbook.results import store
-from clbook.results.fingerprint import fingerprint
+from clbook.results.fingerprint import fingerprint, parts
 from clbook.results.labelled import of_settings, put
-from clbook.results.records import COMMAND, load, made
+from clbook.results.records import COMMAND, checked, load, made
 from clbook.results.sweep import sweep
 from clbook.training.loop import training_of
 from clbook.training.settings import Outcome, Settings, on_request, quantities
@@ -112,20 +109,23 @@ class Computed:
         return fingerprint(self.function, Settings)
 
 
-def fields(*without: str, **derived: Callable) -> Callable:
+class fields:  # it is called like a function
     """A `reduce` that keeps what Results hold: arrays, numbers, texts, lists of texts, and arrays in dictionaries.
 
-    `runs` gives them back, at the length that they had.
+    `runs` gives them back, at the length that they had. Where all is kept, sweeps find the runs too.
 
     Args:
         without: names of what is left out.
         derived: name=function(result), kept besides.
     """
 
-    def reduce(results):
-        rows = [_quantities(result, without) for result in results]
+    def __init__(self, *without: str, **derived: Callable):
+        self.without, self.derived = without, derived
+
+    def __call__(self, results: list[Outcome]) -> dict[str, np.ndarray]:
+        rows = [_quantities(result, self.without) for result in results]
         for row, result in zip(rows, results, strict=True):
-            for name, function in derived.items():
+            for name, function in self.derived.items():
                 row[name] = np.asarray(function(result))
         found = {}
         for name in rows[0]:
@@ -133,7 +133,10 @@ def fields(*without: str, **derived: Callable) -> Callable:
                 found |= _table(name, [row[name] for row in rows])
         return found
 
-    return reduce
+    def whole(self, kind: type) -> bool:
+        """Whether all that every Result of this kind holds is kept, and nothing else has the name of a quantity."""
+        always = quantities(kind).keys() - on_request(kind)
+        return always.isdisjoint(self.without) and quantities(kind).keys().isdisjoint(self.derived)
 
 
 def _quantities(result: Outcome, without: Sequence[str]) -> dict:
@@ -269,6 +272,9 @@ def labelled(recipe: Recipe, results: list[Outcome]) -> xarray.Dataset:
     for name, value in found.attrs.items():
         # netCDF has no truth values and no sequences of settings.
         found.attrs[name] = str(value) if isinstance(value, (bool, tuple)) else value
+    if isinstance(recipe.reduce, fields) and recipe.reduce.whole(type(results[0])):
+        first, *_ = parts(recipe.run, type(recipe.configs[0]))
+        found.attrs["runs_of"] = f"{first.__module__}.{first.__qualname__}"
     return grid(found, recipe.dims)
 
 
@@ -294,15 +300,12 @@ def write(name: str, found: xarray.Dataset) -> None:
         found.to_netcdf(file.name, engine="h5netcdf", encoding=encoding)
 
 
+@reading.unused()  # or a record would be made of itself
 def make(name: str) -> xarray.Dataset:
-    """Run the recipe `name` and keep the record; runs that were made before are taken from the store.
-
-    Those that `restore` put there are not: a record would be made of itself.
-    """
+    """Run the recipe `name` and keep the record; runs that were made before are taken from the store."""
     if name not in (known := recipes()):
         raise ValueError(f"name = {name!r} is not allowed: the records are {', '.join(known)}")
     recipe = known[name]
-    store.forget_restored()
     if isinstance(recipe, Computed):
         began = time.monotonic()  # not of this process alone: a sweep has others
         found = computed.packed(recipe.function())
@@ -317,6 +320,7 @@ def make(name: str) -> xarray.Dataset:
     origin = now() | what | how
     found.attrs |= {f"made_{key}": value for key, value in origin.items()}
     write(name, found)
+    note(name)
     return load(name)
 
 
@@ -331,81 +335,14 @@ def runs(name: str) -> list:
     Of a function that is no Training's `run`, and does not say what it returns, they are plain objects.
     """
     recipe, record = recipes()[name], load(name)
-    training = training_of(recipe.run)
-    said = typing.get_type_hints(recipe.run).get("return", SimpleNamespace)
-    kind = training.Result if training else said
-    kept = {}
-    for key in (*record.data_vars, "recorded_steps"):
-        if key in record:
-            kept[key.removeprefix("recorded_")] = record[key].values
-    found = []
-    for run, config in enumerate(recipe.configs):
+    kind, found = reading.result_of(recipe.run), []
+    for place, config in enumerate(recipe.configs):
         found.append(kind.__new__(kind))
-        vars(found[-1]).update(_of_run(kept, run), config=config)
+        vars(found[-1]).update(reading.run_of(record, place), config=config)
     return found
-
-
-def _of_run(kept: dict[str, np.ndarray], run: int) -> dict:
-    """The quantities of one run, of what `_table` made of all."""
-    found = {}
-    for key, table in kept.items():
-        name, _, mark = key.partition(":")
-        value = table[run]
-        if mark == "length":
-            continue
-        if mark == "empty":
-            found[name] = {}
-            continue
-        if f"{name}:length" in kept:
-            # Older records say how long the first axis is, and no more.
-            shape = np.atleast_1d(kept[f"{name}:length"][run])
-            value = value[tuple(map(slice, shape))]
-        if mark == "lines":
-            value = str(value).split("\n")
-        if mark == "whole":
-            value = None if np.isnan(value) else int(value)
-        outer, _, inner = name.partition(".")
-        if inner:
-            found.setdefault(outer, {})[inner] = value
-        else:
-            found[outer] = value
-    return found
-
-
-def restore(*names: str) -> None:
-    """Put the runs of these records into the store, where sweeps and explorers find them as if they had been made here.
-
-    They are found where runs are made unless another device is asked for, on the GPU where there is one. They say that
-    they were made on the CPU.
-
-    A record that is older than the code is left out: its runs are made when they are asked for. The command above and
-    the book's build say which records these are. Of a run that two records keep, what either has is there.
-
-    Raises:
-        ValueError: a record that leaves out something of its runs.
-    """
-    for name in names:
-        if older(name):
-            continue
-        recipe = recipes()[name]
-        for result in runs(name):
-            kind = type(result)
-            always = quantities(kind).keys() - on_request(kind)
-            if missing := always - vars(result).keys():
-                raise ValueError(f"name = {name!r} is not allowed: it lacks {missing}")
-            vars(result).update(seconds=0.0, device="cpu", stopped=False)  # it takes none here
-            path = store.path_of(recipe.run, result.config)
-            if path is not None:
-                store.restore(path, result.config, result)
 
 
 # What has become of the code since.
-
-
-def checked() -> dict[str, dict]:
-    """{name: commit, date, versions, processor and fingerprint at which the record's beginning was last repeated}."""
-    path = reading.folder() / "checked.json"
-    return json.loads(path.read_text()) if path.exists() else {}
 
 
 def state(name: str) -> str:
@@ -432,6 +369,7 @@ def older(name: str) -> bool:
     return state(name) in ("of other settings", "older than the code")
 
 
+@reading.unused()  # what is repeated is trained
 def beginning(name: str) -> dict[str, tuple[np.ndarray, np.ndarray]]:
     """{curve: (made again now, as recorded)}: the first recorded times of the record's first run."""
     recipe, record = recipes()[name], load(name)
@@ -546,12 +484,18 @@ def check(name: str) -> list[str]:
     """`differences` of the record `name`; where there are none, that is written down."""
     wrong = differences(name)
     if not wrong:
-        known = checked()
-        known[name] = now() | {"fingerprint": recipes()[name].code}
-        text = json.dumps(known, indent=1, sort_keys=True)
-        with written(reading.folder() / "checked.json") as file:
-            file.write(f"{text}\n".encode())
+        note(name)
     return wrong
+
+
+def note(name: str) -> None:
+    """Write down that the beginning of the record `name` is what the code of now gives."""
+    path = reading.folder() / "checked.json"
+    known = json.loads(path.read_text()) if path.exists() else {}
+    known[name] = now() | {"fingerprint": recipes()[name].code}
+    text = json.dumps(known, indent=1, sort_keys=True)
+    with written(path) as file:
+        file.write(f"{text}\n".encode())
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

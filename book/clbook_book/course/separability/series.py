@@ -4,7 +4,6 @@ import functools
 
 from clbook import sweep
 from clbook.experiments.separability import Config, condition, run
-from clbook_book import records
 
 ASKED = (*condition.NEEDS, "alignment")  # what condition (e) asks for, and the kernel's alignment
 
@@ -45,12 +44,10 @@ def of_seeds(bases: dict) -> dict:
 @functools.cache
 def repeats():
     """{setting: five seeds} of two clusters (a record)."""
-    records.restore("separability-clusters")
     return of_seeds(CLUSTERS)
 
 
 @functools.cache
 def donuts():
     """{views: five seeds} of a disc in a ring (a record)."""
-    records.restore("separability-donuts")
     return of_seeds(DONUTS)
