@@ -10,7 +10,7 @@ import pathlib
 from collections.abc import Sequence
 from unittest import mock
 
-from clbook.explore.subject import combined
+from clbook.results.sweep import combined
 from clbook.training.loop import training_of
 from clbook_book.live import inpage
 from clbook_book.live.playground import Playground
@@ -48,7 +48,7 @@ def train_here(run, figure, config, *, settings, without=(), name="here", **othe
     more = inpage.numbers_of(config, (*settings, *shapes, *without))
     named = [*settings, *more, *{"steps", "seed"} - {*settings}]
     tasks = {key: others[key] for key in ("goals", "ask") if key in others}
-    return Block("", name, training_of(run), combined(config, shapes), named, **tasks)
+    return Block("", name, training_of(run), combined(config, **shapes), named, **tasks)
 
 
 def of(page: str, made) -> Block:

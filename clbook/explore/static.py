@@ -14,9 +14,9 @@ import numpy as np
 from clbook import __version__
 from clbook.explore import controls
 from clbook.explore.data import stretch
-from clbook.explore.subject import combined, runs_of
+from clbook.explore.subject import runs_of
 from clbook.explore.vector import Drawing, Pen, Scene
-from clbook.results.sweep import sweep
+from clbook.results.sweep import combined, sweep
 from clbook.style import Picture, uncollected
 from clbook.training.settings import fields
 
@@ -37,7 +37,7 @@ class Shot:
 
 def player(subject, base_config, *, frames, axes, cells, name, **words) -> Player:
     """Run the grid `axes` and draw its frames; arguments as `explore` has checked them."""
-    configs = combined(base_config, axes)
+    configs = combined(base_config, **axes)
     results = run_grid(subject, configs)
     runs = [choose_times(subject, result, frames) for result in results]
     drawings, limits = draw_runs(subject, runs)

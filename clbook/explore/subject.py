@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import itertools
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -155,12 +154,6 @@ class Subject:
 
     def _refused_time(self, why) -> ValueError:
         return ValueError(f"time = {self.time!r} is not allowed: {why}")
-
-
-def combined(base_config, axes) -> list:
-    """The settings at each point of a grid {setting: values}, the last axis fastest."""
-    points = itertools.product(*axes.values())
-    return [base_config.replace(**dict(zip(axes, point, strict=True))) for point in points]
 
 
 def runs_of(result) -> list:

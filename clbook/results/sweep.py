@@ -439,6 +439,17 @@ def _grid(base, axes: dict) -> list[Settings]:
             raise ValueError(
                 f"{name} = {values!r} is not allowed: {name} must be a list of values, {wrong}"
             )
+    return combined(base, **axes)
+
+
+def combined(base: Settings, /, **axes: Iterable) -> list[Settings]:
+    """The settings at each point of a grid over `base`, the last axis fastest.
+
+    Examples:
+        >>> from clbook.experiments.separability import Config
+        >>> [(config.eps, config.seed) for config in combined(Config(), eps=(0.1, 1.0), seed=(0, 1))]
+        [(0.1, 0), (0.1, 1), (1.0, 0), (1.0, 1)]
+    """
     points = itertools.product(*axes.values())
     return [base.replace(**dict(zip(axes, point, strict=True))) for point in points]
 

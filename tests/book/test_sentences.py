@@ -21,7 +21,7 @@ from clbook import kernels
 from clbook.experiments import content_style, overlap, why
 from clbook.experiments.separability import condition
 from clbook.explore import static
-from clbook.explore.subject import combined
+from clbook.results.sweep import combined
 from clbook_book import records
 from clbook_book.course.why import figures
 
@@ -85,7 +85,7 @@ def runs(page, name):
         subject, base, how = eval(call, needed(page, names, place))
     points = itertools.product(*how["axes"].values())
     keys = [point[0] if len(point) == 1 else point for point in points]
-    found = Runs(zip(keys, static.run_grid(subject, combined(base, how["axes"]))))
+    found = Runs(zip(keys, static.run_grid(subject, combined(base, **how["axes"]))))
     found.shape = [len(values) for values in how["axes"].values()]
     if cells := how["cells"]:
         found.cells = found.table(lambda result: static._number(cells(result)[1]))

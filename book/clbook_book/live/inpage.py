@@ -15,8 +15,8 @@ from clbook import style
 from clbook.explore import controls
 from clbook.explore.ranges import knobs
 from clbook.explore.static import Block, file, filled, said
-from clbook.explore.subject import combined, quantities
-from clbook.results.sweep import worked
+from clbook.explore.subject import quantities
+from clbook.results.sweep import combined, worked
 from clbook.training.loop import Training, training_of
 from clbook.training.settings import Settings, expect, fields
 from clbook_book.live.page import Program, program, shared_code
@@ -80,7 +80,7 @@ def train_here(
             raise ValueError(
                 f"settings = {field!r} is not allowed: settings must be fields, {', '.join(allowed)}"
             )
-    configs = combined(base_config, shapes)
+    configs = combined(base_config, **shapes)
     numbers = numbers_of(base_config, named)
     # Steps and seed belong to the page's own loop: they are no inputs of the graphs.
     besides = [field for field in ("steps", "seed") if field not in (*settings, *numbers)]

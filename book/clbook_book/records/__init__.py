@@ -70,7 +70,7 @@ class Recipe:
 
     says: str
     run: Callable
-    configs: tuple[Settings, ...]
+    configs: Sequence[Settings]
     reduce: Callable[[list[Outcome]], dict[str, np.ndarray]]
     curves: tuple[str, ...]
     start: float = 0.01

@@ -9,10 +9,10 @@ from clbook import sweep
 from clbook.experiments import landscape, separability
 from clbook.experiments.separability import Config
 from clbook.metrics import separable
+from clbook.results.sweep import combined
 from clbook_book import records
 from clbook_book.audit.judging import of_computed, of_groups, of_record
 from clbook_book.audit.ls import checks, computed, exact, noisy, repair
-from clbook_book.audit.ls.recipes import each
 from clbook_book.audit.ls.variation import second_variation, within_lemma
 from clbook_book.course.separability import series
 from clbook_book.course.separability.recipes import checked
@@ -23,7 +23,7 @@ SEEDS, SPREADS = computed.SEEDS, computed.SPREADS
 
 def of_seeds(run, config, record=()) -> list:
     """Runs of five seeds."""
-    return sweep(run, each(config, seed=SEEDS), record=record)
+    return sweep(run, combined(config, seed=SEEDS), record=record)
 
 
 # What the chapter on separability shows as well.
@@ -62,21 +62,21 @@ def by_tau():
     """The loss over the number of even places, at six temperatures."""
     few = landscape.Config(clusters=2, copies=1)
     taus = (0.5, 0.2, 0.1, 0.05, 0.02, 0.01)
-    return sweep(landscape.run, each(few, tau=taus))
+    return sweep(landscape.run, combined(few, tau=taus))
 
 
 @functools.cache
 def by_tolerance():
     """The thresholds at which the loss is level, for three tolerances."""
     few = landscape.Config(clusters=2, copies=1)
-    return sweep(landscape.run, each(few, tolerance=(0.1, 0.01, 1e-4)))
+    return sweep(landscape.run, combined(few, tolerance=(0.1, 0.01, 1e-4)))
 
 
 @functools.cache
 def finite():
     """16 even places with 1, 4 and 16 points each."""
     places = landscape.Config(clusters=16)
-    return sweep(landscape.run, each(places, copies=(1, 4, 16)))
+    return sweep(landscape.run, combined(places, copies=(1, 4, 16)))
 
 
 @functools.cache
@@ -108,7 +108,7 @@ def saddles():
 def alone():
     """Even points of the circle with a place each, at three temperatures."""
     places = landscape.Config(copies=1)
-    configs = each(places, clusters=(3, 4, 5, 8, 16), tau=(0.05, 0.2, 0.5))
+    configs = combined(places, clusters=(3, 4, 5, 8, 16), tau=(0.05, 0.2, 0.5))
     return sweep(landscape.run, configs)
 
 

@@ -12,6 +12,7 @@ from clbook.experiments import separability, sphere
 from clbook.experiments.separability import condition
 from clbook.metrics import linear_probe
 from clbook.results.labelled import padded
+from clbook.results.sweep import combined
 from clbook_book.audit.ls import batches, computed, repair, variants
 from clbook_book.course.separability.recipes import conditions, grid, over_time
 from clbook_book.records import Computed, Recipe, fields
@@ -89,18 +90,12 @@ def record_name(function) -> str:
 # The settings of each record, the one named last fastest.
 
 
-def each(base, **axes) -> tuple:
-    """Settings `base` with all combinations of these values, the last axis fastest."""
-    points = itertools.product(*axes.values())
-    return tuple(base.replace(**dict(zip(axes, point, strict=True))) for point in points)
-
-
 def full_losses() -> tuple:
     """Each loss on each of the three sets, five seeds."""
     base = variants.Config(lr_over_tau=0.1, linger=1.0)
     configs = []
     for loss, change in itertools.product(LOSSES, SETS.values()):
-        configs += each(base.replace(loss=loss, **change), seed=range(5))
+        configs += combined(base.replace(loss=loss, **change), seed=range(5))
     return tuple(configs)
 
 
@@ -115,7 +110,7 @@ def several_clusters() -> tuple:
     base = separability.Config(n=120, eps=0.1, tau=1.0, steps=1000, linger=1.0)
     configs = []
     for classes, d in ((3, 2), (4, 2), (4, 3)):
-        configs += each(base.replace(classes=classes, d=d), seed=range(5))
+        configs += combined(base.replace(classes=classes, d=d), seed=range(5))
     return tuple(configs)
 
 
@@ -126,7 +121,7 @@ def linear_maps() -> tuple:
     )
     configs = []
     for features, rate in (("random", 0.0015), ("radial", 0.015), ("spline", 0.13)):
-        configs += each(base.replace(features=features, lr_over_tau=rate), seed=range(5))
+        configs += combined(base.replace(features=features, lr_over_tau=rate), seed=range(5))
     return tuple(configs)
 
 
@@ -170,7 +165,7 @@ RECIPES["ls-linear"] = Recipe(
 RECIPES["ls-overlap"] = Recipe(
     "two clusters of three spreads, 100 and 400 points, random features, partial gradient, five seeds",
     variants.run,
-    each(OVERLAPPING, spread=(0.1, 0.2, 0.5), n=(100, 400), seed=range(5)),
+    combined(OVERLAPPING, spread=(0.1, 0.2, 0.5), n=(100, 400), seed=range(5)),
     overlaps,
     ("width",),
     start=0.02,
@@ -181,7 +176,7 @@ RECIPES["ls-overlap"] = Recipe(
 RECIPES["ls-uniform-size"] = Recipe(
     "LS Figures 6 and 7 from the uniform start with 2,000 points, all in one batch, the loss summed, five seeds",
     sphere.run,
-    each(WHOLE_BATCH, d=(2, 3), depth=(1, 4), seed=range(5)),
+    combined(WHOLE_BATCH, d=(2, 3), depth=(1, 4), seed=range(5)),
     OF_NEIGHBOURS,
     ("accuracy",),
     start=0.3,
@@ -192,7 +187,7 @@ RECIPES["ls-uniform-size"] = Recipe(
 RECIPES["ls-uniform-batches"] = Recipe(
     "LS Figure 6 from the uniform start with 2,000 points in batches of 200, the loss a mean or a sum, five seeds",
     batches.run,
-    each(IN_BATCHES, lr=(0.001, 0.2), seed=range(5)),
+    combined(IN_BATCHES, lr=(0.001, 0.2), seed=range(5)),
     OF_NEIGHBOURS,
     ("accuracy",),
     start=0.02,
@@ -203,7 +198,7 @@ RECIPES["ls-uniform-batches"] = Recipe(
 RECIPES["ls-fig-6"] = Recipe(
     "LS Figure 6 with 2,000 points, lr = .001 and batches of 200, three seeds",
     batches.run,
-    each(FROM_CAP, seed=range(3)),
+    combined(FROM_CAP, seed=range(3)),
     OF_NEIGHBOURS_AND_LOSS,
     ("accuracy", "loss"),
     start=0.005,
@@ -214,7 +209,7 @@ RECIPES["ls-fig-6"] = Recipe(
 RECIPES["ls-fig-6-free"] = Recipe(
     "LS Figure 6 with 2,000 points and no network, lr = .001 and batches of 200, 50,000 steps",
     batches.run,
-    each(FREE, start=("uniform", "cap"), seed=range(3)),
+    combined(FREE, start=("uniform", "cap"), seed=range(3)),
     OF_NEIGHBOURS_AND_LOSS,
     ("loss",),
     start=0.001,
@@ -225,7 +220,7 @@ RECIPES["ls-fig-6-free"] = Recipe(
 RECIPES["ls-mnist"] = Recipe(
     "LS Figure 4 on MNIST: three digits, three hidden layers of 100, three seeds",
     variants.run,
-    each(DEEP, seed=range(3)),
+    combined(DEEP, seed=range(3)),
     figure_4,
     ("accuracy", "path"),
     start=0.002,
@@ -244,7 +239,7 @@ RECIPES["ls-several"] = Recipe(
 RECIPES["ls-clusters"] = Recipe(
     "two clusters at the donut's learning rate, five seeds",
     separability.run,
-    each(AS_DONUT, seed=range(5)),
+    combined(AS_DONUT, seed=range(5)),
     fields("x", "z"),
     ("theta",),
     start=0.2,
@@ -262,7 +257,7 @@ RECIPES["ls-linear-maps"] = Recipe(
 RECIPES["ls-vanilla"] = Recipe(
     "free points on circle and sphere, from a cap and from a uniform start, five seeds",
     sphere.run,
-    each(VANILLA, d=(2, 3), start=("cap", "uniform"), seed=range(5)),
+    combined(VANILLA, d=(2, 3), start=("cap", "uniform"), seed=range(5)),
     fields("x", "z"),
     ("loss",),
     start=0.2,

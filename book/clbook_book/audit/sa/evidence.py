@@ -15,6 +15,7 @@ from torch.nn.functional import normalize
 from clbook import augment, data, sweep, theory
 from clbook.experiments import alignment
 from clbook.experiments.alignment import surrogate
+from clbook.results.sweep import combined
 from clbook_book import records
 from clbook_book.audit.sa import checks, recipes, weights
 from clbook_book.audit.sa.computed import FEW, SEEDS
@@ -151,14 +152,14 @@ def coupled():
 @functools.cache
 def repeats():
     """One step of eq. 1 on four points, drawn with replacement: of each seed five batch sizes, 16 to 4096."""
-    configs = recipes.grid(REPEATING, seed=SEEDS, batch=(16, 64, 256, 1024, 4096))
+    configs = combined(REPEATING, seed=SEEDS, batch=(16, 64, 256, 1024, 4096))
     return sweep(surrogate.run, configs)
 
 
 @functools.cache
 def fresh_repeats():
     """(seeds,) drift over Theorem 1 after such a step with B = 4096, each place with a view of its own."""
-    configs = recipes.grid(REPEATING.replace(batch=4096), seed=SEEDS)
+    configs = combined(REPEATING.replace(batch=4096), seed=SEEDS)
     return np.array([checks.fresh_drift(config) for config in configs])
 
 
@@ -171,7 +172,7 @@ def sides():
     }
     found = {}
     for name, base in settings.items():
-        configs = recipes.grid(base, seed=FEW)
+        configs = combined(base, seed=FEW)
         found[name] = np.array([checks.quotients(config) for config in configs])
     return found
 
@@ -321,7 +322,7 @@ def batch_curvature():
 def masses():
     """(tables, 2) how near Lemma 4's two bounds are, 1 being attained: random points, then all similarities 1."""
     found = []
-    for config in recipes.grid(surrogate.Config(), seed=FEW, classes=(2, 20, 50)):
+    for config in combined(surrogate.Config(), seed=FEW, classes=(2, 20, 50)):
         z1, z2, labels = surrogate.views(config)
         sims = surrogate.table(z1, z2)
         found += [checks.mass_shares(sims, labels, tau) for tau in (0.1, 1.0, 5.0)]

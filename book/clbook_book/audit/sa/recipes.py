@@ -1,7 +1,5 @@
 """The longer trainings of the chapter and of SA's page: how their records are made."""
 
-import itertools
-
 import numpy as np
 import torch
 from torch.nn.functional import normalize
@@ -10,6 +8,7 @@ from clbook.experiments.alignment import surrogate
 from clbook.experiments.alignment.experiment import BASE_BATCH, NAMES, POWERS, angle, pca_angle
 from clbook.experiments.alignment.experiment import Config as Plain
 from clbook.experiments.alignment.experiment import run as plain
+from clbook.results.sweep import combined
 from clbook_book.audit.sa import checks, computed, weights
 from clbook_book.audit.sa.variants import Config, run
 from clbook_book.course.alignment.recipes import nscl
@@ -176,12 +175,6 @@ def seeded(bases, seeds=FIVE) -> tuple:
     return tuple(base.replace(seed=s) for base in bases for s in seeds)
 
 
-def grid(base, **axes) -> list:
-    """The settings of a grid over `base`, the last axis fastest."""
-    points = itertools.product(*axes.values())
-    return [base.replace(**dict(zip(axes, point, strict=True))) for point in points]
-
-
 def changed(eta: float, replacement: bool = False) -> list:
     """Settings of descent on weights around this step size: eta, B and tau are varied one by one."""
     usual = surrogate.Config(n=24, classes=12, batch=8, d=6, steps=40, record_every=1)
@@ -257,10 +250,10 @@ SYNTHETIC, USUAL = Plain(compare="labels"), surrogate.Config()
 LONG_PAIRS = IMAGES.replace(
     compare="pair", schedule="constant", warmup=0, steps=600, record_every=20
 )
-COUPLED = grid(USUAL, tau=(0.5, 1.0, 2.0, 5.0), classes=(2, 20, 50))
-COUPLED += grid(USUAL, batch=(32, 64, 128, 200), eta=(0.1, 1.0, 10.0))
+COUPLED = combined(USUAL, tau=(0.5, 1.0, 2.0, 5.0), classes=(2, 20, 50))
+COUPLED += combined(USUAL, batch=(32, 64, 128, 200), eta=(0.1, 1.0, 10.0))
 COLLAPSED = surrogate.Config(n=24, classes=6, batch=8, tau=0.5, eta=0.2, steps=330, record_every=5)
-NEAR = grid(changed(0.1)[0], d=(2, 8, 32, 128, 512))
+NEAR = combined(changed(0.1)[0], d=(2, 8, 32, 128, 512))
 UNRELATED = [config.replace(spread=100.0, noise=100.0) for config in NEAR]  # points are all noise
 ASKED = ("cosine",)
 LONGER = LABELS.replace(steps=600, record_every=30)
@@ -292,15 +285,15 @@ def temperatures() -> tuple:
     """Three temperatures by momentum with a rate proportional to tau, then by LARS; five seeds."""
     base = Config(compare="pair", record_every=20)
     by_momentum = [base.replace(tau=tau, lr=0.06 * tau) for tau in TAUS]
-    by_lars = grid(base.replace(**LARS), tau=TAUS)
+    by_lars = combined(base.replace(**LARS), tau=TAUS)
     return seeded([*by_momentum, *by_lars])
 
 
 def widths() -> tuple:
     """Digits and synthetic points, two widths, three seeds."""
     change = dict(compare="labels", record_every=20, **LARS)
-    digits = grid(DIGITS.replace(**change), width=WIDTHS)
-    synthetic = grid(Config(**change), width=WIDTHS)
+    digits = combined(DIGITS.replace(**change), width=WIDTHS)
+    synthetic = combined(Config(**change), width=WIDTHS)
     return seeded(digits + synthetic, SEEDS)
 
 
@@ -326,7 +319,7 @@ RECIPES["sa-long-pairs"] = of_training(
 )
 RECIPES["sa-by-classes"] = of_training(
     "synthetic points of 2 to 50 classes, four losses, five seeds",
-    seeded(grid(SYNTHETIC, classes=(2, 5, 10, 20, 50))),
+    seeded(combined(SYNTHETIC, classes=(2, 5, 10, 20, 50))),
     ("cka", "rsa", "cka_train", "rsa_train", "nccc", "loss_gap"),
 )
 RECIPES["sa-easy"] = of_training(
@@ -337,7 +330,7 @@ RECIPES["sa-easy"] = of_training(
 )
 RECIPES["sa-by-tau"] = of_training(
     "synthetic points of ten classes at three temperatures, five seeds",
-    seeded(grid(SYNTHETIC, tau=checks.TAUS)),
+    seeded(combined(SYNTHETIC, tau=checks.TAUS)),
     ("cka", "rsa"),
 )
 RECIPES["sa-coupled"] = of_descent(

@@ -4,7 +4,7 @@ import numpy as np
 import xarray
 
 from clbook.experiments import kernel, sphere
-from clbook_book.audit.ls.recipes import each
+from clbook.results.sweep import combined
 from clbook_book.audit.va import computed, series
 from clbook_book.audit.va.experiment import Config, run
 from clbook_book.records import Computed, Recipe, fields
@@ -24,19 +24,19 @@ def uniform_configs() -> tuple:
     for (net, depth), below in BELOW.items():
         base = BASE.replace(net=net, depth=depth)
         rates = below + BEYOND[net, depth]
-        found += each(base, d=(2, 3), loss=LOSSES[net], lr=rates, seed=SEEDS)
+        found += combined(base, d=(2, 3), loss=LOSSES[net], lr=rates, seed=SEEDS)
     return tuple(found)
 
 
 UNIFORM = uniform_configs()
 # Eq. 18's network at two rates between the ones above, long enough to see whether clusters come.
-EQ_18 = each(BASE.replace(net="averaging", steps=300), d=(2, 3), lr=(40.0, 60.0), seed=FIVE)
+EQ_18 = combined(BASE.replace(net="averaging", steps=300), d=(2, 3), lr=(40.0, 60.0), seed=FIVE)
 LONG = BASE.replace(steps=20_000)
 LIFE = (
-    *each(LONG.replace(start="cap", lr=0.02), seed=SEEDS),
-    *each(LONG.replace(start="uniform", lr=10.0), seed=SEEDS),
+    *combined(LONG.replace(start="cap", lr=0.02), seed=SEEDS),
+    *combined(LONG.replace(start="uniform", lr=10.0), seed=SEEDS),
 )
-FREE = each(
+FREE = combined(
     BASE.replace(lr=0.02, network=False, steps=1000),
     d=(2, 3),
     start=("uniform", "cap"),
@@ -44,10 +44,10 @@ FREE = each(
 )
 RATIOS = (1.0, 0.2, 0.05)
 THREE_AXES = BASE.replace(d=3, centres="axes", classes=3, net="averaging", start="cap", lr=0.1)
-LOST = each(THREE_AXES, ratio=RATIOS, seed=FIVE)
+LOST = combined(THREE_AXES, ratio=RATIOS, seed=FIVE)
 # From a wider cap, where a cluster may be hidden between others; the small one has five points.
 WIDE_CAP = THREE_AXES.replace(n=220, cap=0.3, steps=1000)
-LOST_WIDE = each(WIDE_CAP, ratio=(1.0, 0.05), seed=FIVE)
+LOST_WIDE = combined(WIDE_CAP, ratio=(1.0, 0.05), seed=FIVE)
 CURVES = ("accuracy", "loss", "reach", "spread", "tail")
 ASKED = (*CURVES, "apart")  # what `curves` asks of a run
 
@@ -121,7 +121,7 @@ STARTS = {
     "smooth start": computed.FINE.replace(start="smooth"),
     "centres on a line": computed.FINE.replace(centres="line", clusters=4),
 }
-TIGHT = sum((each(base, delta=computed.DELTAS, seed=FIVE) for base in STARTS.values()), ())
+TIGHT = sum((combined(base, delta=computed.DELTAS, seed=FIVE) for base in STARTS.values()), [])
 THREE_FLOWS = tuple(
     config
     for seed in FIVE
