@@ -212,7 +212,8 @@ window.clbookHere ??= (() => {
       }));
       g.font = LETTERS.replace("12", "10"); g.textAlign = "center"; g.textBaseline = "bottom";
       const room = toX(2) - toX(1) >= 22; // of a number above its bar
-      if (room) values.forEach((v, i) => outlined(g, String(Number(v.toPrecision(2))).replace("-", "\u2212"), toX(i + 1),
+      const digits = panel.log ? 20 : Math.max(0, 3 - Math.ceil(Math.log10(high))), few = (v) => Number(v.toPrecision(2)).toFixed(digits);
+      if (room) values.forEach((v, i) => outlined(g, String(Number(few(v))).replace("-", "\u2212"), toX(i + 1),
         Math.max(Math.min(toY(Math.max(v, floor)), frame.y + frame.h), frame.y + 12) - 1, INK));
     },
   };
