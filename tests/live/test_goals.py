@@ -29,6 +29,48 @@ SETTINGS = {
             ({"start": "shuffled"}, {"tau": 0.5}),
         ),
     ],
+    ("content_style", "box-here"): [
+        (({"style_sd": 0.6}, {"style_sd": 1.0}), ({}, {"d_c": 2})),
+        (({"tau_c": 0.01}, {"content_sd": 0.15}), ({}, {"content_sd": 0.1})),
+    ],
+    ("content_style", "globe-here"): [
+        (({"tau": 0.25}, {"tau": 0.1}), ({}, {"tau": 0.5})),
+        (
+            ({"d_c": 1, "tau": 5.0, "style_sd": 0.5}, {"d_c": 1, "tau": 2.0, "style_sd": 1.0}),
+            ({"d_c": 1, "tau": 2.0}, {"tau": 2.0}),
+        ),
+    ],
+    ("content_style", "depth-here"): [
+        (({"tau": 0.1}, {"tau": 0.1, "seed": 1}), ({}, {"seed": 1})),
+        (({"style_sd": 0.5}, {"style_sd": 0.5, "d_c": 5}), ({}, {"d_c": 7, "tau": 0.05})),
+    ],
+    ("modadd", "transformer-here"): [
+        (
+            ({"init": 1.0, "decay": 0.001}, {"init": 1.0, "decay": 0.001, "seed": 1}),
+            ({}, {"init": 3.0, "decay": 0.001}),
+        ),
+        (
+            ({"decay": 0.01}, {"init": 1.0, "decay": 0.01}),
+            ({}, {"init": 1.0, "decay": 0.001}),
+        ),
+    ],
+    ("modadd", "tables-here"): [
+        (({"decay": 0.001}, {"std_contexts": 1.0}), ({}, {"decay": 0.005})),
+        (({"std": 3.0}, {"std": 10.0}), ({}, {"std": 0.05})),
+    ],
+    ("why", "counts-here"): [
+        (
+            (
+                {"looks": "crossed", "m": 16, "alike": 0.1},
+                {"looks": "crossed", "m": 16, "alike": 0.12},
+            ),
+            ({"looks": "crossed", "m": 16}, {"looks": "crossed"}),
+        ),
+        (
+            ({"m": 16, "alike": 0.0, "decay": 0.5}, {"m": 16, "alike": 0.0, "decay": 0.6}),
+            ({"m": 16, "alike": 0.0}, {"alike": 0.0}),
+        ),
+    ],
 }
 
 
@@ -79,3 +121,17 @@ def test_each_circle_of_free_points_keeps_what_it_has():
     assert row["readout"] == 1 and row["readout_shuffled"] < 0.5
     assert row["loss"] == pytest.approx(row["loss_shuffled"], abs=1e-12)
     assert row["loss"] == pytest.approx(row["even"], abs=1e-3)
+
+
+def test_symbols_that_are_seen_once_gather_by_their_looks():
+    it = block("why", "counts-here")
+    assert it.ask.answer == "those of looks"
+    _, row = end(it, **it.ask.shows[0])
+    assert row["ratio_looks"] < 0.6 and row["ratio"] > 0.95
+
+
+def test_large_tables_come_closer_and_stay_apart():
+    it = block("modadd", "tables-here")
+    assert it.ask.answer == "come closer and stay apart"
+    _, row = end(it, **it.ask.shows[0])
+    assert 0.2 < row["ratio"] < 0.4
