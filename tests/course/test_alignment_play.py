@@ -30,6 +30,23 @@ def test_what_is_recorded_is_what_metrics_and_losses_say():
         assert gap == pytest.approx(float(losses.dcl(z, z, 0.3) - losses.nscl(z, z, labels, 0.3)))
 
 
+def test_a_stroke_leads_from_a_point_along_its_push():
+    result = play.run(SMALL.replace(classes=4, tau=0.3))
+    labels = torch.tensor(result.labels)
+    trained = {
+        "free_push": lambda z: losses.dcl(z, z, 0.3),
+        "spared_push": lambda z: losses.nscl(z, z, labels, 0.3),
+    }
+    for name, loss in trained.items():
+        ends = torch.tensor(getattr(result, name)[-1])
+        (slope,) = torch.autograd.grad(loss(z := ends[0].clone().requires_grad_()), z)
+        stroke = ends[1] - ends[0]
+        assert (stroke * ends[0]).sum(1).abs().max() < 1e-9, "along the circle"
+        around = torch.stack([-ends[0, :, 1], ends[0, :, 0]], 1)
+        push = -play.STROKE * SMALL.n * 0.3 * (slope * around).sum(1)
+        torch.testing.assert_close((stroke * around).sum(1), push)
+
+
 def test_points_with_a_class_each_are_spared_nothing():
     result = play.run(SMALL.replace(classes=20))
     assert np.array_equal(result.free, result.spared)
@@ -83,8 +100,8 @@ def test_at_a_lower_temperature_they_end_more_alike():
 def block(tmp_path_factory):
     """The toy with 20 points, alone on a page."""
     shown = (
-        panels.points("free", ball=True, title="no labels"),
-        panels.points("spared", ball=True, title="labels"),
+        panels.points("free", views="free_push", ball=True, title="no labels"),
+        panels.points("spared", views="spared_push", ball=True, title="labels"),
         panels.curves(alike="alike", gap="loss gap", limits=(0.0, 1.05)),
     )
     how = {"settings": ("tau",), "classes": (2, 10), "name": "push", "title": "Who pushes"}

@@ -497,7 +497,7 @@ ORBIT = ("z", "copies", "spread", "moved")
 GAINS = ("gain", "singular", "means", "style")
 AXES = ("z", "plane", "ratio")
 RINGED = ("table", "z", "loss")
-PUSHED = ("free", "spared", "alike", "gap")
+PUSHED = ("free", "spared", "free_push", "alike", "gap")
 TWICE = ("sorted", "shuffled", "loss", "loss_shuffled", "even")
 
 

@@ -14,7 +14,8 @@ from torch import Tensor
 
 from clbook import losses
 from clbook.data import balanced_labels
-from clbook.style import INK, MUTED, Picture, axes, colour
+from clbook.experiments.sphere.experiment import along_sphere
+from clbook.style import Picture, axes, colour
 from clbook.training.loop import State, Training
 from clbook.training.optim import sgd
 from clbook.training.settings import Outcome, Settings, quantity, setting
@@ -22,7 +23,7 @@ from clbook.training.streams import stream
 from clbook_book.course.drawing import bare, by_class, square
 
 START = 0  # purpose of the stream of random numbers
-ANCHOR = 0  # the point whose pushes the first picture shows
+STROKE = 0.6  # length in the picture of a push that is n times tau times the gradient
 
 
 @dataclasses.dataclass(frozen=True)
@@ -55,6 +56,11 @@ class Result(Outcome):
     spared: np.ndarray = quantity(
         "the points that classmates do not push, trained with NSCL", dims="step point dim"
     )
+    free_push: np.ndarray = quantity(
+        "each point of `free`, and where a step along its push would take it",
+        dims="step end point dim",
+    )
+    spared_push: np.ndarray = quantity("the same of `spared`", dims="step end point dim")
     alike: np.ndarray = quantity("CKA of `free` and `spared`", dims="step")
     gap: np.ndarray = quantity("DCL - NSCL, both of `free`", dims="step")
 
@@ -121,9 +127,20 @@ class Pushes(Training):
         free, spared = z.unbind(1)
         without, with_labels = self.both(s, free, free)
         row = {"free": free, "spared": spared}
+        row["free_push"], row["spared_push"] = self.strokes(s, z).unbind(1)
         row["alike"] = similarity(free, spared)
         row["gap"] = without - with_labels
         return row
+
+    @torch.enable_grad()
+    def strokes(self, s: State, z: Tensor) -> Tensor:
+        """(R, 2, 2, n, 2): of both circles, z (R, 2, n, 2), each point, and where a step along its push leads."""
+        z = z.detach().requires_grad_()
+        without, with_labels = self.both(s, *z.unbind(1))
+        (slope,) = self.gradients(without + with_labels, [z])
+        push = -self.config.n * s.tau[..., None] * slope
+        step = STROKE * along_sphere(push, z)
+        return torch.stack([z, z + step], 2).detach()
 
     def result(self, i, columns, head):
         labels = self.shared.labels.cpu().numpy()
@@ -133,41 +150,23 @@ class Pushes(Training):
 run = Pushes.run
 
 
-def _pushed(ax, result, pushing):
-    """The points, and a line from the anchor to each of those that push it; thick where the push is strong."""
-    z = result.free[0]
-    labels = result.labels
-    # A push, as a share of the strongest that there can be.
-    cosines = z @ z[ANCHOR]
-    weights = np.exp((cosines - 1) / result.config.tau)
-    own = labels[ANCHOR]
-    shade = colour(own)
-    for i in np.flatnonzero(pushing):
-        tone = shade if labels[i] == own else MUTED
-        width = 0.3 + 1.5 * weights[i]
-        x, y = z[[ANCHOR, i]].T
-        ax.plot(x, y, color=tone, lw=width, zorder=1)
-    by_class(ax, z, labels, 14, zorder=2)
-    x, y = z[ANCHOR]
-    ax.scatter(x, y, s=60, color=shade, edgecolor=INK, zorder=3)
-    square(ax, 1.15)
-    bare(ax)
-
-
 def pushes(result: Result) -> Picture:
-    """The start, and what pushes one of its points: all others, or the points of other classes alone."""
-    fig, ((left, right),) = axes(2, width=5.6, height=2.25)
-    z = result.free[0]
-    labels = result.labels
-    others = np.arange(len(z)) != ANCHOR
-    mates = others & (labels == labels[ANCHOR])
-    _pushed(left, result, others)
-    left.set_title("no labels: all push")
-    _pushed(right, result, others & ~mates)
-    right.set_title("labels: classmates do not")
+    """The start: both circles, and the push on each point as a stroke."""
+    fig, (panels,) = axes(2, width=5.6, height=2.25)
+    ends = (
+        ("no labels: all push", result.free_push[0]),
+        ("labels: classmates do not", result.spared_push[0]),
+    )
+    for ax, (title, strokes) in zip(panels, ends, strict=True):
+        by_class(ax, strokes[0], result.labels, 14)
+        for k, path in zip(result.labels, strokes.swapaxes(0, 1), strict=True):
+            ax.plot(*path.T, color=colour(k), lw=1)
+        square(ax, 1.15)
+        bare(ax)
+        ax.set_title(title)
     return Picture(
         fig,
-        f"Two circles with the same {len(z)} points in {result.config.classes} colours, mixed: the start. Lines lead "
-        "from one point to those that push it. Left, without labels, to all others; right, with labels, the "
-        f"lines to the {mates.sum()} points of its own colour are missing.",
+        f"Two circles with the same {len(result.labels)} points in {result.config.classes} colours, mixed: the start. "
+        "A stroke at each point shows where it is pushed. Left, without labels, all others push it; right, with "
+        "labels, the points of its own colour do not.",
     )
