@@ -158,7 +158,7 @@ window.clbookHere ??= (() => {
       const scale = (high - low) / Math.min(frame.w, frame.h), around = (size) => [(low + high - scale * size) / 2, (low + high + scale * size) / 2];
       const [toX, toY] = stage(g, frame, [...around(frame.w), ...(d === 2 ? around(frame.h) : [-2, 2])], { title: panel.title, bare: true });
       g.strokeStyle = GRID; g.strokeRect(frame.x, frame.y, frame.w, frame.h);
-      const own = (i) => colours[run.labels[i] % colours.length];
+      const own = (i) => colours[run.labels[i % run.labels.length] % colours.length];
       within(g, frame, () => {
         all.forEach(([x, y], i) => dot(g, toX(x), toY(y), 3, own(i)));
         if (panel.numbers) numbered(g, all.map(([x, y]) => [toX(x), toY(y)]), own);

@@ -246,17 +246,18 @@ class TwoFlows(Training):
         made = [dataset(config) for config in self.configs]
         points, labels, starts = zip(*made, strict=True)
         self.inputs = []
-        seen = []
+        turned = []
         for config, x, own in zip(self.configs, points, labels, strict=True):
             orbit = orbits(x, config.angle)
             views = orbit[1:].numpy()
             self.inputs.append({"x": x.numpy(), "views": views, "labels": own.numpy()})
-            seen.append(self.sees(orbit))
+            turned.append(orbit)
         s.labels = torch.stack(labels)
         s.R = torch.stack(starts)  # (R, n, d)
         s.tau = self.column("tau", torch.float64)
         s.lr = self.column("lr", torch.float64)
-        s.x = torch.stack(seen)  # (R, 1 + VIEWS, n, D)
+        s.orbits = torch.stack(turned)  # (R, 1 + VIEWS, n, D)
+        s.x = self.sees(s.orbits)
         self.shared.centres = self.sees(centres_of(c))
         D = s.x.shape[-1]
         (s.inner,) = stacked([network(config, D) for config in self.configs])  # B (R, M d, D)
@@ -332,14 +333,21 @@ class TwoFlows(Training):
         return {name: row[name] for name in row if name in self.record or name not in PREDICTED}
 
     def shown(self, s, recorded):
-        """How far each cluster's mean has moved, (R, clusters)."""
+        """Sizes of the clusters, how far their means have moved (R, clusters), and that of the last one as a share."""
         names = torch.arange(self.config.clusters)
         members = (s.labels[..., None] == names).to(s.R)  # (R, n, clusters)
         moved = recorded["z"] - s.R
         sums = members.mT @ moved
         sizes = members.sum(1)
         means = sums / sizes[..., None]
-        return {"shift": means.norm(dim=-1)}
+        shift = means.norm(dim=-1)
+        others = shift[:, :-1].mean(-1).clamp(min=1e-300)
+        return {
+            "shift": shift,
+            "behind": shift[:, -1] / others,
+            "sizes": sizes,
+            "cluster": names.expand(sizes.shape),
+        }
 
     @torch.enable_grad()
     def later(self, s: State) -> State:

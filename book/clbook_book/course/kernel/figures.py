@@ -23,7 +23,6 @@ from clbook.style import (
     needs,
     so_far,
 )
-from clbook.training.loop import shared_times
 from clbook_book.course.drawing import arrows, between_classes, by_class
 from clbook_book.course.separability.figures import when_separable
 
@@ -105,18 +104,16 @@ def missed(result: Result) -> tuple[float, str, str]:
     return float(shade), said, f"off by {said} of the measured move"
 
 
-def orbits(flows: dict, frame: int = -1) -> Picture:
-    """Embedded points and their views, joined, for the three flows at one time, and the spread of orbits over time."""
+def orbits(flows: dict) -> Picture:
+    """Embedded points and their views, joined, where three flows end, and the spread of orbits over time."""
     names = list(flows)
     fig, ax = mosaic([names[:2], [*names[2:], "spread"]], width=5.7, height=5.0)
     spread = ax["spread"]
-    now = int(shared_times(flows)[frame])
     text = []
     for i, (name, run) in enumerate(flows.items()):
         panel = ax[name]
-        t = int(np.searchsorted(run.steps, now))
-        z = run.z[t]
-        copies = run.copies[t]
+        z = run.z[-1]
+        copies = run.copies[-1]
         for k in np.unique(run.labels):
             paths = copies[:, run.labels == k].swapaxes(0, 1)
             tracks = LineCollection(paths, colors=colour(k), linewidths=0.8, alpha=0.7)
@@ -134,15 +131,14 @@ def orbits(flows: dict, frame: int = -1) -> Picture:
             label=SHORT_NAMES[name],
             gid=name,
         )
-        now_at = f"spread {run.spread[t]:.1e}, points moved {run.moved[t]:.2g}"
-        text.append(f"{FLOW_NAMES[name]}: {now_at}")
-    so_far(spread, now + 1)
+        end = f"spread {run.spread[-1]:.1e}, points moved {run.moved[-1]:.2g}"
+        text.append(f"{FLOW_NAMES[name]}: {end}")
     log_axis(spread, axis="xy")
     spread.set(xlabel="iteration + 1", ylim=(3e-19, 30), title="spread (0 drawn at $10^{-18}$)")
     name_lines(spread)
     return Picture(
         fig,
-        f"Iteration {now}, views turned by up to {run.config.angle:g} degrees. {'; '.join(text)}.",
+        f"Iteration {run.steps[-1]}, views turned by up to {run.config.angle:g} degrees. {'; '.join(text)}.",
     )
 
 
