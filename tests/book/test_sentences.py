@@ -17,8 +17,8 @@ from pages import built  # noqa: F401 (without a build these runs take minutes)
 from sources import PREDICTED, markdown
 from sources import cells as cells_of
 
-from clbook import kernels
-from clbook.experiments import content_style, overlap, why
+from clbook import kernels, sweep
+from clbook.experiments import content_style, kernel, overlap, why
 from clbook.experiments.separability import condition
 from clbook.explore import static
 from clbook.results.sweep import combined
@@ -195,13 +195,16 @@ def test_kernel_step():
 
 
 def test_kernel_orbits():
-    opened = []
-    for flows in runs("kernel", "orbits").values():
-        network, radius, vanilla = (flows[name] for name in ("network", "radius", "vanilla"))
-        assert network.spread[1] > 1e-6 > 1e-12 > radius.spread.max() and not vanilla.spread.any()
-        assert min(flow.moved[-1] for flow in flows.values()) > 0.1
-        opened.append(network.spread[1])
-    assert (np.diff(opened) > 0).all() and answer("kernel", "orbits") == 1
+    """The sentences below the block that trains the three flows."""
+    block = value("kernel", "turning").replace(n=24, width=32, steps=400)
+    (flows,) = sweep(kernel.run, [block.compared(kernel.FLOWS)])
+    network, radius, vanilla = (flows[name] for name in ("network", "radius", "vanilla"))
+    assert network.spread[1] > 1e-6 > 1e-12 > radius.spread.max() and not vanilla.spread.any()
+    assert min(flow.moved[-1] for flow in flows.values()) > 0.1
+    turned = [block.replace(angle=angle) for angle in (0.0, 1.0, 90.0)]
+    still, little, wide = (run.spread for run in sweep(kernel.run, turned))
+    assert not still.any() and little[-1] == pytest.approx(0.07, abs=0.01) and wide[-1] > 1
+    assert little[1] < network.spread[1] < wide[1]
 
 
 def test_kernel_imbalance():

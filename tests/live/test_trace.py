@@ -14,7 +14,7 @@ from firefox import firefox
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from clbook.experiments import content_style, kernel, overlap, separability, sphere, why
+from clbook.experiments import content_style, kernel, overlap, separability, why
 from clbook.experiments.modadd import lookup
 from clbook.style import plane
 from clbook.training.loop import Training, mapped
@@ -27,6 +27,7 @@ from clbook_book.course.content_style import recipes
 from clbook_book.course.landscape import descent
 from clbook_book.course.modadd import play
 from clbook_book.course.overlap import play as rings
+from clbook_book.course.sphere import play as beside
 from clbook_book.live import graph, page
 from clbook_book.live.javascript import Writer
 
@@ -490,7 +491,7 @@ COUNTS = {"noise": (0.02, 1.0), "alike": (0.01, 1.0), "std": (0.001, 0.1), "lr":
 COUNTS |= {"decay": (0.1, 0.5)}
 GLOBE = {"tau": (0.1, 1.0), "lr": (5e-3, 0.05), "cap": (0.02, 1.0), "noise": (0.05, 0.5)}
 GLOBE |= {"spread": (0.03, 0.3), "gap": (0.5, 2.0)}
-GLOBES = sphere.Config(n=100)
+GLOBES = beside.Config()
 PUSHES = {"tau": (0.05, 1.0)}
 LOSSES = ("z", "losses")
 ORBIT = ("z", "copies", "spread", "moved")
@@ -531,7 +532,8 @@ def counts(**changes):
 
 
 def globe(**changes):
-    return Trained(sphere.run, GLOBES.replace(**changes), GLOBE, LOSSES, chaotic=20)
+    shown = (*LOSSES, "free", "free_loss")
+    return Trained(beside.run, GLOBES.replace(**changes), GLOBE, shown, chaotic=20)
 
 
 BOX = PAIRS | {"content_sd": (0.01, 0.3)}
@@ -745,7 +747,15 @@ def test_what_a_page_draws_besides_is_what_the_results_say(javascript):
     found, truth = last(EXPERIMENTS["a small cluster"])
     moved = truth.z[-1] - truth.z[0]
     means = [moved[truth.labels == k].mean(0) for k in range(4)]
-    assert found["shift"][0] == pytest.approx(np.linalg.norm(means, axis=1), rel=1e-4)
+    shift = np.linalg.norm(means, axis=1)
+    assert found["shift"][0] == pytest.approx(shift, rel=1e-4)
+    assert found["behind"] == pytest.approx(shift[-1] / shift[:-1].mean(), rel=1e-4)
+    assert found["sizes"][0].tolist() == np.bincount(truth.labels).tolist()
+    assert found["cluster"][0].tolist() == [0, 1, 2, 3]
+
+    found, truth = last(EXPERIMENTS["circle"], steps=5)
+    assert found["accuracy"] == pytest.approx(truth.accuracy[-1])
+    assert found["free_accuracy"] == pytest.approx(truth.free_accuracy[-1])
 
 
 # What a page refuses.

@@ -169,7 +169,9 @@ window.clbookHere ??= (() => {
       const lines = panel.of.flatMap((name) => Array.from({ length: run.recorded[name].at(-1) }, (_, j) =>
         run.rows.map(({ t, row }) => [t + 1, row[name][j]])));
       const values = lines.flat().map(([, v]) => v);
-      const [toX, toY] = stage(g, frame, [1, run.steps + 1, ...(panel.limits ?? (panel.log ? extent(values, true) : roomy(values)))],
+      const given = panel.limits ?? [], kept = given.length && values.every((v) => !(v < given[0] || v > given[1]));
+      const axis = kept ? given : panel.log ? extent([...values, ...given], true) : roomy([...values, ...given]);
+      const [toX, toY] = stage(g, frame, [1, run.steps + 1, ...axis],
         { log: [true, panel.log], xlabel: panel.xlabel, title: panel.title || panel.names.join(", ") });
       const named = lines.length > 1 && lines.length === panel.names.length; // one line for each name: it stands at its end
       const dashes = named ? [[], [7, 5], [2, 3]] : [[]], taken = []; // lines that lie on each other are told apart
