@@ -17,7 +17,7 @@ class Panel:
         title, xlabel, ylabel: words around the axes.
         colour: the quantity that says which colour a bar or a point has; "" for one colour, and for points their class.
         log: whether the vertical axis goes by ratios.
-        limits: the ends of the vertical axis, of curves at least, and of data those of both; None for what numbers need.
+        limits: the ends of the vertical axis, of curves at least, of data those of both; None for what numbers need.
         ball: whether points lie on the circle or the sphere of radius 1, which is drawn.
         numbers: whether each point carries its number, from 0.
         span: the share of the picture's width, beside the other panels.
