@@ -15,6 +15,7 @@ from clbook.training.optim import sgd
 from clbook.training.settings import Outcome, quantity, setting
 
 FAR = 1e9  # beyond all distances: a point is no neighbour of its own
+MOST = 10  # classes: their number is no part of the step's shape, so that a page has the step once
 
 
 @dataclasses.dataclass(frozen=True)
@@ -47,13 +48,13 @@ class Result(Outcome):
     free_loss: np.ndarray = quantity("the loss of `free`", dims="step")
 
 
-def elected(z: torch.Tensor, labels: torch.Tensor, classes: int) -> torch.Tensor:
-    """(R,) `metrics.neighbour_accuracy` of the points z (R, n, d), as operations that a page can do."""
+def elected(z: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+    """(R,) `metrics.neighbour_accuracy` of z (R, n, d) with labels (R, n), as operations that a page can do."""
     apart = squared_distances(z, z) + FAR * torch.eye(z.shape[1])
     tenth = apart.sort(-1).values[..., NEIGHBOURS - 1, None]
     near = (apart <= tenth).to(z)  # (R, n, n): who votes on whom
-    one_hot = (labels[:, None] == torch.arange(classes)).to(z)
-    votes = near @ one_hot  # (R, n, classes)
+    one_hot = (labels[..., None] == torch.arange(MOST)).to(z)
+    votes = near @ one_hot  # (R, n, MOST)
     return (votes.argmax(-1) == labels).to(z).mean(-1)
 
 
@@ -65,7 +66,7 @@ class Beside(experiment.Sphere):
     def setup(self):
         super().setup()
         s = self.state
-        self.shared.labels = torch.as_tensor(self.labels)
+        s.labels = torch.as_tensor(self.labels).repeat(len(self.configs), 1)
         s.free = s.R.clone()
         s.plane = s.x[..., :2].clone()  # of the data what lies in the plane
 
@@ -83,12 +84,11 @@ class Beside(experiment.Sphere):
 
     @torch.no_grad()
     def measure(self, s, z, losses, t):
-        labels, classes = self.shared.labels, self.config.classes
         return {
             "z": z,
             "free": s.free,
-            "accuracy": elected(z, labels, classes),
-            "free_accuracy": elected(s.free, labels, classes),
+            "accuracy": elected(z, s.labels),
+            "free_accuracy": elected(s.free, s.labels),
             "loss": losses,
             "free_loss": self.free_loss(s, s.free),
         }
