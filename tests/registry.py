@@ -13,6 +13,7 @@ import numpy as np
 from clbook.experiments import (
     alignment,
     content_style,
+    digits,
     kernel,
     modadd,
     overlap,
@@ -217,6 +218,12 @@ CASES = {
         (SEED, {"eps": 0.5, "tau": 1.0}, {"lr_over_tau": 0.5}),
         "lr_over_tau",
         {"lr_over_tau": 1e30},
+    ),
+    "digits": Case(
+        digits.run,
+        digits.Config(channels=(2, 3), d=4, pairs=5, steps=6, record_every=3),
+        (SEED, {"turn": 0.0, "mirrored": 0.5, "lr": 0.1}, {"half_turns": 0.5, "noise": 0.1}),
+        largest=1,
     ),
     "projector": Case(
         projector.run,

@@ -13,6 +13,7 @@ Each hands on `Config`, `Result` and `run`, and its docstring says what its modu
     alignment      Is self-supervision secretly supervised?
     why            Who averages, the counts or the network?
     images         Do the effects show on real images?
+    digits         What counts as the same picture?
     practice       Which of five runs is healthy?
     diagnose       One healthy run and five sick ones, to be told apart.
 """

@@ -55,7 +55,7 @@ def sgd(
     return _moved(weights, gradients, lr, -factor)
 
 
-def _moved(values: Tensors, by: Tensors, lr, factor: float) -> list[torch.Tensor]:
+def _moved(values: Tensors, by: Tensors, lr, factor) -> list[torch.Tensor]:
     """values + factor lr by."""
     if not isinstance(lr, torch.Tensor):
         return list(torch._foreach_add(list(values), list(by), alpha=factor * lr))
@@ -113,7 +113,7 @@ def adam(
     weights: Tensors,
     gradients: Tensors,
     memory: dict,
-    lr: float,
+    lr: float | torch.Tensor,
     decay: float | torch.Tensor = 0.0,
     kind: str = "l2",
 ) -> tuple[list[torch.Tensor], dict]:
@@ -125,7 +125,7 @@ def adam(
     Args:
         weights, gradients: lists of tensors (R, ...).
         memory: what the last update returned; at the start `adam_memory(weights)`.
-        lr: one number.
+        lr: one number, or (R,) where there is no decay.
         decay: (R,) or one number.
         kind: "l2" adds decay w to the gradient before Adam sees it, as `torch.optim.Adam` does; "decoupled" shrinks w
             by 1 - lr decay, as `torch.optim.AdamW` does. Not checked, and any other text is taken for "decoupled".
@@ -139,12 +139,12 @@ def adam(
             gradients = _moved(gradients, weights, decay, 1.0)  # g + decay w
         else:
             weights = _moved(weights, weights, decay, -lr)  # (1 - lr decay) w
-    if type(weights[0]) is torch.Tensor:
+    if type(weights[0]) is torch.Tensor and not isinstance(lr, torch.Tensor):
         return _adam_of_torch(weights, gradients, memory, lr)
     return _adam(weights, gradients, memory, lr)
 
 
-def _adam(weights: list, gradients: list, memory: dict, lr: float) -> tuple[list, dict]:
+def _adam(weights: list, gradients: list, memory: dict, lr) -> tuple[list, dict]:
     """`adam` without decay, as its formula."""
     updates = memory["updates"] + 1  # t, the same for all runs
 
