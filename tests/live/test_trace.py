@@ -78,6 +78,8 @@ def in_page(javascript, function, *tensors):
     return np.array(javascript("\n".join(code), "Array.from(it.outputs.out)"), float)
 
 
+LONG = torch.linspace(0, 1, 200)
+SMALL = (torch.arange(200) % 16).to(torch.uint8)
 ONE = {
     "a sum over an axis": lambda x: x.sum(1),
     "a mean over two axes": lambda x: x.mean((0, 2)),
@@ -102,12 +104,17 @@ ONE = {
     "normalised": lambda x: torch.nn.functional.normalize(x, dim=1),
     "a turned view": lambda x: x.transpose(0, 2).reshape(-1, x.shape[1]) * 2,
     "rolled": lambda x: x.roll(1, 1),
+    "padded": lambda x: torch.nn.functional.pad(x, (1, 2, 0, 3)),
+    "cut": lambda x: torch.nn.functional.pad(x, (0, 0, -1, 2)) if x.shape[1] > 1 else x,
+    "a gradient of patches": lambda x: of_patches(x),
     "pieces": lambda x: torch.cat([x[:, :1], x, x[:, ::2]], 1),
     "the diagonal": lambda x: (x @ x.mT).diagonal(dim1=1, dim2=2),
     "rows by number": lambda x: x[torch.arange(x.shape[0] - 1, -1, -1)],
     "a gradient": lambda x: x.softmax(-1).square().sum() * x,
     "repeated": lambda x: x.repeat(2, 1, 3),
     "an identity": lambda x: x @ torch.eye(x.shape[2]),
+    "a long constant": lambda x: x.sum() + LONG,
+    "a constant of small numbers": lambda x: x.sum() + SMALL,
     "in order": lambda x: x.sort(1).values,
     "the least one's place": lambda x: x.argmin(-1),
     "remainders": lambda x: x % 0.7 + (x - 3) % 2.5 + x.fmod(0.7),
@@ -119,6 +126,19 @@ ONE = {
     "eigenvalues": lambda x: torch.linalg.eigvalsh(x.mT @ x),
     "orthonormal columns": lambda x: columns(x.double()),
 }
+
+
+def patched(x):
+    """All patches of up to 2 x 2."""
+    high, wide = (min(2, size) for size in x.shape[1:])
+    return x.unfold(1, high, 1).unfold(2, wide, 1)
+
+
+def of_patches(x):
+    """The gradient of the sum of the squares of all patches."""
+    x = x.detach().requires_grad_()
+    (gradient,) = torch.autograd.grad(patched(x).square().sum(), [x])
+    return gradient
 
 
 def columns(x):

@@ -139,13 +139,19 @@ def sort(x, dim=-1, descending=False):
     return row.gather(-1, order).movedim(-1, dim), order.movedim(-1, dim)
 
 
+# sizes 1, 1, 2, 2 put a column before and one after, then two rows above and two below.
 def pad(x, sizes, value=0.0):
-    """Columns of one value before and after the last axis."""
-    sides = []
-    for size in sizes:
-        sides.append(x.new_full((*x.shape[:-1], size), value))
-    before, after = sides
-    return torch.cat([before, x, after], -1)
+    """`F.pad` with one value, from the last axis on; a size below 0 cuts off."""
+    for k, (before, after) in enumerate(zip(sizes[::2], sizes[1::2], strict=True)):
+        axis = x.ndim - 1 - k
+        kept = x.shape[axis] + min(before, 0) + min(after, 0)
+        x = x.narrow(axis, max(-before, 0), kept)
+        ends = []
+        for size in (before, after):
+            shape = (*x.shape[:axis], max(size, 0), *x.shape[axis + 1 :])
+            ends.append(x.new_full(shape, value))
+        x = torch.cat([ends[0], x, ends[1]], axis)
+    return x
 
 
 def flip(x, dims):

@@ -7,6 +7,7 @@ refused, by name.
 
 from __future__ import annotations
 
+import binascii
 import dataclasses
 import math
 import operator
@@ -99,6 +100,7 @@ VIEWS = {
     "diagonal",
     "transpose",
     "t",
+    "unfold",
     "split_with_sizes",
     "split",
     "unbind",
@@ -113,9 +115,16 @@ TYPES = {
     torch.uint8: "Uint8Array",
 }
 EXPENSIVE = 10  # the cost of one of COSTLY
+SLOW = 4  # of a root or a division
 SPREAD = 3  # cost from which an operation is carried out before it is spread out or used twice
 CALLED = ("mm(", "eigh(", "eigenvalues(")  # kernels that are one call of runtime.js
+MANY = 64  # numbers of a constant, from which it may stand as base64
 OVERLOADS = {"slice_scatter": "Tensor", "select_scatter": "int"}
+
+
+def base64(values: torch.Tensor) -> str:
+    """The bytes of a tensor as a text in JavaScript."""
+    return f"'{binascii.b2a_base64(values.numpy().tobytes(), newline=False).decode()}'"
 
 
 class Writer:
@@ -169,8 +178,12 @@ class Writer:
         """A tensor that is the same in all runs."""
         if tensor.numel() == 1:
             return self.literal(tensor.item(), tensor.shape, tensor.dtype)
+        # One that is there already, as the labels of points at each of their neighbours, is not written again.
+        for array, known in self.constants.items():
+            if known.dtype == tensor.dtype and torch.equal(known, tensor):
+                return Leaf(array, empty(tensor.shape, tensor.dtype))
         leaf = self.array(tensor.shape, tensor.dtype)
-        self.constants[leaf.array] = tensor.flatten().tolist()
+        self.constants[leaf.array] = tensor
         return leaf
 
     def write(self, value: Value, target: Leaf, **how) -> Leaf:
@@ -178,7 +191,9 @@ class Writer:
         # A target with an address is set in part, or added to: its other entries must be copied anew each time,
         # so that all kernels that write it are done at every step (see `parted`).
         nest = Nest(value, target, **how)
-        self.kernels.append(nest.kernel())
+        kernel = nest.kernel()
+        kernel.copies = isinstance(value, Leaf) and not how
+        self.kernels.append(kernel)
         if nest.address is not None:
             self.refilled.add(target.array)
         return target
@@ -334,7 +349,8 @@ class Writer:
         """An operation on entries."""
         shape, dtype = node.meta["val"].shape, node.meta["val"].dtype
         if name == "pow" and args[1] in POWERS:
-            return self.operation(POWERS[args[1]], args[:1], shape, dtype)
+            cost = 1 if args[1] in (1, 2, 3) else SLOW
+            return self.operation(POWERS[args[1]], args[:1], shape, dtype, cost)
         if name in COSTLY:
             return self.operation(COSTLY[name], args, shape, dtype, EXPENSIVE)
         template = CHEAP[name]
@@ -349,7 +365,8 @@ class Writer:
             template = ROUNDED.get(node.kwargs.get("rounding_mode"), template)
         # What follows are options, such as alpha.
         count = 3 if name == "where" else 2
-        return self.operation(template, args[:count], shape, dtype)
+        cost = SLOW if name in ("sqrt", "div", "reciprocal") else 1
+        return self.operation(template, args[:count], shape, dtype, cost)
 
     def of_clamp(self, node, args: list) -> Value:
         """The value between two bounds, each of which may be None."""
@@ -575,9 +592,10 @@ class Writer:
     # Text.
 
     def text(self, name: str) -> str:
-        """A function NAME() that gives {inputs, outputs, prepare, step}: arrays by name, and what is done.
+        """A function NAME() that gives {inputs, outputs, apart, prepare, step}: arrays by name, and what is done.
 
-        `step(due)` goes on; where it is due, it also fills the outputs that are no inputs, which are for seeing alone.
+        `apart` says whether what is done at each step reads no setting. `step(due)` goes on; where it is due, it also
+        fills the outputs that are no inputs, which are for seeing alone.
 
         Of the softmax x -> "x", an input and an output, shortened:
 
@@ -586,7 +604,7 @@ class Writer:
             function step0(){for(let i0=0;i0<2;i0++){... let s=-Infinity; ... b1[i0]=s;}}
             function step1(){...}function step2(){...}function step3(){...}
             function prepare(due){}function step(due){step0();step1();step2();step3();}
-            return{inputs:{'x':p0},outputs:{},prepare,step};}
+            return{inputs:{'x':p0},outputs:{},apart:true,prepare,step};}
         """
         once, often = self.parted()
         kept = {*self.inputs.values(), *self.outputs.values(), *self.constants}
@@ -615,16 +633,35 @@ class Writer:
         arrays = []
         for those in (self.inputs, self.outputs):
             arrays.append("{" + ",".join(f"{key!r}:{value}" for key, value in those.items()) + "}")
-        lines.append(f"return{{inputs:{arrays[0]},outputs:{arrays[1]},prepare,step}};}}")
+        apart = str(self.apart(once, often)).lower()
+        lines.append(
+            f"return{{inputs:{arrays[0]},outputs:{arrays[1]},apart:{apart},prepare,step}};}}"
+        )
         return "\n".join(lines)
+
+    def apart(self, once: list[Kernel], often: list[Kernel]) -> bool:
+        """Whether no setting enters what is done `often`: of a start, its draws alone decide that part then."""
+        following = {self.inputs[name] for name in self.inputs if name.startswith("setting.")}
+        for kernel in once:
+            if kernel.reads & following:
+                following |= kernel.writes
+        return not any(kernel.reads & following for kernel in often)
 
     def declared(self, array: str) -> str:
         """The declaration of an array."""
         size, kind = self.arrays[array]
-        if array in self.constants:
-            numbers = ",".join(map(number, self.constants[array]))
-            return f"const {array}={kind}.from([{numbers}]);"
-        return f"const {array}=new {kind}({size});"
+        if array not in self.constants:
+            return f"const {array}=new {kind}({size});"
+        values = self.constants[array].flatten()
+        numbers = ",".join(map(number, values.tolist()))
+        texts = [f"{kind}.from([{numbers}])"]
+        # Bytes of many numbers as base64, and two small ones in a byte, where that is shorter.
+        if size > MANY:
+            whole = values.to(torch.int32) if kind == "Int32Array" else values
+            texts.append(f"bytes({kind},{base64(whole)})")
+        if size > MANY and kind == "Uint8Array" and values.max() < 16 and size % 2 == 0:
+            texts.append(f"halves(bytes({kind},{base64(16 * values[::2] + values[1::2])}))")
+        return f"const {array}={min(texts, key=len)};"
 
     def parted(self) -> tuple[list[Kernel], list[Kernel]]:
         """What is done once, and what is done at every step: all that depends on what a step changes or draws."""
@@ -644,7 +681,16 @@ class Writer:
             if late:
                 moving |= kernel.writes
             (often if late else once).append(kernel)
-        return once, often
+        # A copy that serves only what is seen is made anew where that is due, and not kept: of 600 pictures all patches
+        # are 25 times as large as they are.
+        seen = self.only_seen(often)
+        if not seen:
+            return once, often
+        needed = {array for kernel in once for array in kernel.reads if not kernel.copies}
+        for k, kernel in enumerate(often):
+            needed |= kernel.reads if k not in seen else set()
+        kept = [kernel for kernel in once if not kernel.copies or kernel.writes & needed]
+        return kept, [kernel for kernel in self.kernels if kernel not in kept]
 
     def only_seen(self, kernels: list[Kernel]) -> set[int]:
         """The numbers of the kernels that the next step does not depend on."""

@@ -37,11 +37,18 @@ ARRAY = re.compile(r"\b[bp]\d+\b")  # the names of arrays
 
 @dataclasses.dataclass
 class Kernel:
-    """A piece of JavaScript. text: its statements. reads: arrays that it names. writes: those that it changes."""
+    """A piece of JavaScript.
+
+    Attributes:
+        text: its statements.
+        reads, writes: the arrays that it names, and those that it changes.
+        copies: whether all that it does is to write numbers to another place.
+    """
 
     text: str
     reads: set[str]
     writes: set[str]
+    copies: bool = False
 
 
 @dataclasses.dataclass

@@ -24,6 +24,7 @@ class Program {
   }
 
   start(settings, seed) {
+    const drawn = this.seed === seed && this.setup.apart; // what the draws decide of the start is there from the last run
     this.seed = seed;
     this.streams = {};
     this.t = 0;
@@ -34,7 +35,7 @@ class Program {
     }
     this.draw(this.spec.setup, setup.inputs);
     setup.prepare();
-    setup.step(true);
+    if (!drawn) setup.step(true);
     for (const [name, array] of Object.entries(one.inputs)) {
       if (setup.outputs[name]) array.set(setup.outputs[name]);
     }
