@@ -11,6 +11,7 @@ import torch
 
 from clbook.training.loop import State, Training
 from clbook.training.settings import Settings
+from clbook_book.live import tile
 from clbook_book.live.graph import (
     Draw,
     Graph,
@@ -59,7 +60,7 @@ class Program:
 def shared_code() -> str:
     """JavaScript that all programs of a page use."""
     folder = resources.files("clbook_book.live")
-    return "\n".join((folder / name).read_text() for name in SHARED)
+    return "\n".join([tile.script(), *((folder / name).read_text() for name in SHARED)])
 
 
 def program(

@@ -1,5 +1,9 @@
 // What generated code calls.
 
+// Constants: the numbers whose bytes are given as base64, and those of which two stand in a byte.
+const bytes = (Kind, text) => new Kind(Uint8Array.from(atob(text), (c) => c.charCodeAt(0)).buffer);
+const halves = (pairs) => Uint8Array.from({ length: 2 * pairs.length }, (_, i) => i % 2 ? pairs[i >> 1] & 15 : pairs[i >> 1] >> 4);
+
 // tanh in single precision, off by less than 2.6e-7 of it: the rational function of Eigen's ptanh. Math.tanh takes five
 // times as long.
 function tanh(v) {
@@ -19,8 +23,37 @@ function exp(x) {
   return ROOTS[n & 255] * POWERS[(n >> 8) + 1075] * (1 + r * (1 + r * (0.5 + r * (1 / 6 + r / 24))));
 }
 
+// Large products of single precision go through a tile of WebAssembly (tile.py), 4 rows by 8 columns; `tile` is null
+// where a browser has none. Its memory holds a copy of B, with its columns beside each other, and some rows of A and C.
+const LEAST = 1 << 17, ROWS = 2048; // additions from which it pays; rows of A in memory at once
+const memory = typeof WebAssembly === "object" ? new WebAssembly.Memory({ initial: 1 }) : null;
+const tile = (() => {
+  try {
+    return new WebAssembly.Instance(new WebAssembly.Module(bytes(Uint8Array, TILE_BYTES)), { m: { m: memory } }).exports.tile;
+  } catch { return null; }
+})();
+function tiled(C, c0, cr, cc, A, a0, ar, ac, B, b0, br, bc, n, k, m) {
+  const wide = m + 7 & ~7, rows = ar >= k * ac ? Math.min(n, ROWS) : n; // a transposed A is not cut
+  const span = (count) => (count - 1) * ar + (k - 1) * ac + 1, high = rows + 3 & ~3, end = Math.min(A.length, a0 + span(n));
+  const atB = span(high), atC = atB + k * wide, need = 4 * (atC + high * wide);
+  if (memory.buffer.byteLength < need) memory.grow(Math.ceil((need - memory.buffer.byteLength) / 65536));
+  const M = new Float32Array(memory.buffer);
+  if (bc === 1 && br === m && wide === m) M.set(B.subarray(b0, b0 + k * m), atB);
+  else for (let l = 0; l < k; l++) for (let j = 0; j < m; j++) M[atB + l * wide + j] = B[b0 + l * br + j * bc];
+  for (let i = 0; i < n; i += rows) {
+    const here = Math.min(rows, n - i);
+    M.set(A.subarray(a0 + i * ar, Math.min(end, a0 + i * ar + span(here))));
+    for (let r = 0; r < here; r += 4) for (let j = 0; j < wide; j += 8)
+      tile(4 * (atC + r * wide + j), 4 * wide, 4 * r * ar, 4 * ar, 4 * ac, 4 * (atB + j), 4 * wide, k);
+    if (cc === 1 && cr === m && wide === m) C.set(M.subarray(atC, atC + here * m), c0 + i * cr);
+    else for (let r = 0; r < here; r++) for (let j = 0; j < m; j++) C[c0 + (i + r) * cr + j * cc] = M[atC + r * wide + j];
+  }
+}
+
 // C (n, m) = A (n, k) B (k, m), each with an offset and two strides; two rows and four columns at a time.
 function mm(C, c0, cr, cc, A, a0, ar, ac, B, b0, br, bc, n, k, m) {
+  if (tile && n * k * m >= LEAST && [A, B, C].every((array) => array instanceof Float32Array))
+    return tiled(C, c0, cr, cc, A, a0, ar, ac, B, b0, br, bc, n, k, m);
   const rows = n - n % 2, columns = m - m % 4;
   for (let i = 0; i < rows; i += 2) for (let j = 0; j < columns; j += 4) {
     let s0 = 0, s1 = 0, s2 = 0, s3 = 0, t0 = 0, t1 = 0, t2 = 0, t3 = 0;
