@@ -274,7 +274,8 @@ window.clbookHere ??= (() => {
       const last = rows.at(-1), joins = !narrow || (last?.length === 1 && !wide(last[0]) && !wide(panel));
       if (last && joins) last.push(panel); else rows.push([panel]);
     }
-    const tall = narrow ? (row) => row.length > 1 ? Math.max(190, width / 2 + 16) : 190 : () => count === 1 && panels.length === 1 ? 330 : 260;
+    const usual = narrow ? (row) => row.length > 1 ? Math.max(190, width / 2 + 16) : 190 : () => count === 1 && panels.length === 1 ? 330 : 260;
+    const tall = (row) => Math.max(usual(row), ...row.map(({ height }) => Math.min(height ?? 0, width))); // some ask for more
     const heads = (named ? HEAD : 0) + (says && (narrow || !named) ? HEAD : 0), each = heads + rows.reduce((sum, row) => sum + tall(row), 0);
     const beside = !narrow && panels.length === 1, places = [];
     for (let i = 0; i < count; i++) {
@@ -506,7 +507,7 @@ window.clbookHere ??= (() => {
         const { name, meter, boxes } = places[i];
         if (name) head(g, names[i], name);
         if (meter) meters(g, says, run.rows.at(-1).row, meter);
-        panels.forEach((panel, j) => draw(g, boxes[j], run, { ...panel, eye }, setup.colours));
+        panels.forEach((panel, j) => guests[j] ? guests[j].draw(g, boxes[j], run) : draw(g, boxes[j], run, { ...panel, eye }, setup.colours));
       });
       const words = runs.map((run, i) => `${names[i] ? `${names[i].join(", ")}, of ` : ""}${run.about}: iteration ${run.rows.at(-1).t}${outcome(run)}`);
       canvas.setAttribute("aria-label", `${trained ? "In training" : "Before training"}. ${words.join("; ")}.`);
@@ -625,7 +626,11 @@ window.clbookHere ??= (() => {
     }
     const shows = [...setup.shapes.map(choice), ...setup.knobs.map((knob) => slider(knob, knobs)),
       ...setup.more.map((knob) => slider(knob, part(".clbook-more")))];
-    function refresh() { shows.forEach((show) => show()); }
+    function refresh() { shows.forEach((show) => show()); guests.forEach((guest) => guest?.changed()); }
+
+    // A kind of panel of a file of its own: it draws in its box, and may stand below the picture and change settings.
+    const set = (values) => { Object.assign(now.settings, values); refresh(); change(); };
+    const guests = setup.panels.map((panel) => window.clbookPanels?.[panel.kind]?.(panel, { figure, now: () => now, set, paint }));
 
     // --- what an address keeps: all settings, the seed, and those of the pinned runs ---
     let coming = []; // what it asks to train and has not begun; all but the last are pinned
@@ -719,6 +724,7 @@ window.clbookHere ??= (() => {
         train();
         const rows = await done, last = rows.at(-1);
         const found = { steps: rows.map(({ t }) => t), ...last?.row }; // nothing, where it was stopped at once
+        for (const guest of guests) Object.assign(found, guest?.found(rows));
         for (const key of Object.keys(found)) if (key.endsWith("_at")) found[key] = found[key][0] < 0 ? null : found[key][0];
         return found;
       },

@@ -208,6 +208,7 @@ class Here(Block):
                 "clbook_book.live/settings.js",
                 "clbook.explore/address.js",
                 "clbook_book.live/tasks.js",
+                *(panel["script"] for panel in self.setup["panels"] if "script" in panel),
                 "clbook_book.live/inpage.js",
             ],
             here=self,

@@ -1,0 +1,85 @@
+"""A panel of many small pictures at their places while a network trains, and views of one as its settings make them.
+
+What stands near what is drawn by pictures.js; the views are the training's own function, traced.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Callable, Mapping, Sequence
+
+import torch
+from torch import Tensor
+
+from clbook_book.live.graph import Random, placeholders, traced
+from clbook_book.live.javascript import Writer
+from clbook_book.live.page import numbers, shared_code
+from clbook_book.live.panels import Panel
+
+
+@dataclasses.dataclass(frozen=True)
+class Pictures(Panel):
+    """The panel.
+
+    Attributes:
+        code: JavaScript that gives {make, draws, Generator}, of the views.
+        more: what else the script reads.
+        height: of the panel, in pixels.
+        script: the file that draws it.
+    """
+
+    code: str = ""
+    more: dict = dataclasses.field(default_factory=dict)
+    height: int = 440
+    script: str = "clbook_book.live/pictures.js"
+
+
+def pictures(
+    of: str,
+    images: str,
+    view: Callable,
+    settings: Sequence[str],
+    side: int,
+    right: tuple[str, str],
+    **more,
+) -> Pictures:
+    """Pictures at their places.
+
+    Args:
+        of: a quantity (n, d), where they are. images: the part of the state (n, side, side) that they are.
+        view: `view(picture, how, generator)` -> views (m, side, side) of a picture (side, side), `how` being
+            {setting: number}.
+        settings: those that `view` reads.
+        right: two quantities, the share of pictures whose neighbours tell their class, and the same by pixels.
+        more: `presets` {words: {setting: value}}, `classes` what a class is called, `words` before the readout,
+            `chance` the share that guessing finds; and `title`, `height`, `span` of the panel.
+    """
+    own = {name: more.pop(name) for name in ("title", "height", "span") if name in more}
+    names = (of, images, *right)
+    told = {"side": side, "right": right[0], "reference": right[1]} | more
+    return Pictures("pictures", names, names, code=program(view, settings, side), more=told, **own)
+
+
+def program(view: Callable, settings: Sequence[str], side: int) -> str:
+    """JavaScript of {make, draws, Generator}; `make` has inputs "given.picture", "given.SETTING", output "views"."""
+    generator = torch.Generator().manual_seed(0)
+    given = {"given.picture": torch.rand(side, side)}
+    given |= {f"given.{name}": torch.tensor(0.1) for name in settings}
+
+    def made(inputs: Mapping[str, Tensor]) -> Tensor:
+        how = {name: inputs[f"given.{name}"] for name in settings}
+        return view(inputs["given.picture"], how, generator)
+
+    with Random(0) as random:
+        made(given)
+
+    def one(inputs):
+        # `view` draws once more, and each call gets an input of the graph.
+        with Random(0, [inputs[f"random.{k}"] for k in range(len(random.draws))]):
+            return {"views": made(inputs)}
+
+    graph = traced(one, given | placeholders(random.draws), random.draws, "fake")
+    draws = f"const draws={json.dumps(numbers(graph))};"
+    end = "return{make:run,draws,Generator};"
+    return "\n".join([shared_code(), Writer(graph).text("run"), draws, end])
