@@ -58,6 +58,40 @@ SETTINGS = {
         (({"decay": 0.001}, {"std_contexts": 1.0}), ({}, {"decay": 0.005})),
         (({"std": 3.0}, {"std": 10.0}), ({}, {"std": 0.05})),
     ],
+    ("kernel", "orbits-here"): [
+        (({"angle": 0.0}, {"angle": 0.0, "seed": 1}), ({}, {"angle": 1.0})),
+        (
+            (
+                {"angle": 10.0, "tau": 1.0, "lr_over_tau": 1.0},
+                {"angle": 5.0, "tau": 1.0, "lr_over_tau": 1.0},
+            ),
+            ({}, {"angle": 10.0}),
+        ),
+    ],
+    ("kernel", "imbalance-here"): [
+        (
+            ({"ratio": 0.05, "eps": 1.0}, {"ratio": 0.05, "eps": 2.0}),
+            ({"ratio": 0.05}, {"eps": 1.0}),
+        ),
+        (
+            ({"ratio": 0.05, "steps": 60}, {"ratio": 0.05, "lr_over_tau": 0.1}),
+            ({"ratio": 0.05}, {"ratio": 0.05, "steps": 20}),
+        ),
+    ],
+    ("sphere", "here"): [
+        (({"steps": 3, "lr": 0.05}, {"steps": 3, "tau": 0.1}), ({"steps": 3}, {})),
+        (({"cap": 0.5, "lr": 0.08}, {"cap": 0.5, "lr": 0.2}), ({"cap": 0.5, "steps": 30}, {})),
+    ],
+    ("alignment", "push"): [
+        (
+            ({"classes": 10, "tau": 0.1}, {"classes": 10, "tau": 0.09}),
+            ({"classes": 10}, {"classes": 10, "tau": 1.0}),
+        ),
+        (
+            ({"classes": 30, "tau": 1.0}, {"classes": 30, "tau": 2.0}),
+            ({"classes": 30}, {"classes": 10}),
+        ),
+    ],
     ("why", "counts-here"): [
         (
             (
@@ -135,3 +169,32 @@ def test_large_tables_come_closer_and_stay_apart():
     assert it.ask.answer == "come closer and stay apart"
     _, row = end(it, **it.ask.shows[0])
     assert 0.2 < row["ratio"] < 0.4
+
+
+def test_only_the_ordinary_network_parts_points_from_their_turned_copies():
+    it = block("kernel", "orbits-here")
+    assert it.ask.answer == "in the first network"
+    network, radius, vanilla = (end(it, **shown)[1]["spread"] for shown in it.ask.shows)
+    assert network > 0.3 and radius < 1e-12 and vanilla == 0
+
+
+def test_a_small_cluster_comes_a_sixth_as_far():
+    it = block("kernel", "imbalance-here")
+    assert it.ask.answer == "a sixth as far"
+    even, small = (end(it, **shown)[1]["behind"] for shown in it.ask.shows)
+    assert even > 0.8 and small == pytest.approx(1 / 6, abs=0.02)
+
+
+def test_the_networks_colours_come_apart_while_the_bundle_spreads():
+    it = block("sphere", "here")
+    assert it.ask.answer == "the network's colours, while it spreads"
+    _, row = end(it, steps=5)
+    assert row["accuracy"] > 0.95 > 0.3 > row["free_accuracy"]
+    assert (row["z"] @ row["z"].mean(0)).min() > 0, "no point is on the other side yet"
+
+
+def test_the_circles_end_alike_only_with_thirty_classes():
+    it = block("alignment", "push")
+    assert it.ask.answer == "alike only with thirty"
+    two, thirty = (end(it, **shown)[1]["alike"] for shown in it.ask.shows)
+    assert two < 0.3 and thirty > 0.9
