@@ -13,7 +13,7 @@ TOTALS = {  # nodes of a part, at most
     "clbook": 91_600,
     "book/clbook_book/live": 12_650,
     "book/clbook_book/records": 3_040,
-    "book/clbook_book/course": 43_320,
+    "book/clbook_book/course": 43_750,
     "book/clbook_book/audit": 53_500,
 }
 FUNCTION = 60  # lines of one function, at most, without its docstring
