@@ -187,14 +187,14 @@ def test_a_small_cluster_comes_a_sixth_as_far():
 
 def test_the_networks_colours_come_apart_while_the_bundle_spreads():
     it = block("sphere", "here")
-    assert it.ask.answer == "the network's colours, while it spreads"
+    assert it.ask.answer == "colours, in the network"
     _, row = end(it, steps=5)
     assert row["accuracy"] > 0.95 > 0.3 > row["free_accuracy"]
     assert (row["z"] @ row["z"].mean(0)).min() > 0, "no point is on the other side yet"
 
 
-def test_the_circles_end_alike_only_with_thirty_classes():
+def test_the_circles_end_more_alike_with_thirty_classes():
     it = block("alignment", "push")
-    assert it.ask.answer == "alike only with thirty"
+    assert it.ask.answer == "more alike"
     two, thirty = (end(it, **shown)[1]["alike"] for shown in it.ask.shows)
     assert two < 0.3 and thirty > 0.9
