@@ -76,9 +76,9 @@ def test_training_brings_the_digit_out_only_where_views_differ():
     config = digits.Config(steps=80)
     seen = digits.run(config)
     blind = digits.run(config.replace(turn=0.0, shift=0.0, scale=0.0))
-    assert seen.pixels < 0.4 and seen.untrained < 0.4
-    assert seen.knn[-1] > 0.55
-    assert blind.knn[-1] < blind.untrained + 0.1
+    assert seen.pixels < 0.4 and seen.untrained < 0.5
+    assert seen.knn[-1] > seen.pixels + 0.15
+    assert blind.knn[-1] < seen.knn[-1]
 
 
 def test_channels_are_two():

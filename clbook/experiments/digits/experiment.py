@@ -44,7 +44,7 @@ class Config(Settings):
     half_turns: float = setting(0.0, "share of upside-down views", low=0.0, high=1.0, each=True)
     noise: float = setting(0.0, "noise of a view's pixels", low=0.0, high=1.0, each=True)
     channels: tuple = setting((16, 32), "channels of the two convolutions", low=1, high=256)
-    d: int = setting(16, "embedding dimensions", low=2, high=256)
+    d: int = setting(48, "embedding dimensions", low=2, high=256)
     pairs: int = setting(32, "pictures in a batch, two views each", low=2, high=1000)
     tau: float = setting(0.2, "temperature τ", low=0.01, high=10.0, log=True, each=True)
     lr: float = setting(5e-3, "learning rate of Adam", above=0.0, high=1.0, log=True, each=True)
