@@ -48,7 +48,7 @@ def test_a_click_and_a_preset_change_what_stands_below(visit, block):
     views = pixels(page, VIEWS)
     page.get_by_role("button", name="nothing", exact=True).click()
     assert pixels(page, VIEWS) != views
-    assert page.get_by_label("turn", exact=False).first.input_value() == "0"
+    assert page.get_by_label("turn (rad), typed").input_value() == "0"
     page.get_by_role("button", name="flat projection").click()
     assert (
         page.get_by_role("button", name="flat projection").get_attribute("aria-pressed") == "true"
