@@ -7,7 +7,7 @@ import dataclasses
 import functools
 import json
 import pathlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from unittest import mock
 
 from clbook.results.sweep import combined
@@ -29,6 +29,7 @@ class Block:
         kind: the Training.
         configs: the settings at the start, of each shape.
         settings: the names of those that it may offer.
+        says: {quantity: words} of its status.
         goals: what a reader may reach.
         ask: its prediction, or None.
     """
@@ -40,6 +41,7 @@ class Block:
     settings: list[str]
     goals: Sequence = ()
     ask: object = None
+    says: Mapping = dataclasses.field(default_factory=dict)
 
 
 def train_here(run, figure, config, *, settings, without=(), name="here", **others):
@@ -47,7 +49,7 @@ def train_here(run, figure, config, *, settings, without=(), name="here", **othe
     shapes = {key: values for key, values in others.items() if hasattr(config, key)}
     more = inpage.numbers_of(config, (*settings, *shapes, *without))
     named = [*settings, *more, *{"steps", "seed"} - {*settings}]
-    tasks = {key: others[key] for key in ("goals", "ask") if key in others}
+    tasks = {key: others[key] for key in ("goals", "ask", "says") if key in others}
     return Block("", name, training_of(run), combined(config, **shapes), named, **tasks)
 
 

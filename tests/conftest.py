@@ -23,7 +23,7 @@ ALL = {
     "explore_static", "hover", "inpage", "items_box", "lab", "ledger", "playground", "predictions", "pulling",
     "sentences", "wall", "writer",
     # whole trainings, traced or made again; environments and builds of their own
-    "download", "forked", "onnx", "practice", "records_beginnings", "stale", "trace",
+    "download", "forked", "goals", "onnx", "practice", "records_beginnings", "stale", "trace",
     # wrong values for every argument, a sample of them each day
     "fuzz",
 }  # fmt: skip

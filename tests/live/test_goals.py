@@ -4,7 +4,10 @@ import functools
 import types
 
 import pytest
-from blocks import BOOK, blocks_of
+from blocks import BOOK, blocks, blocks_of
+
+FEW = {"classes": 4, "steps": 10}
+TIGHT = {"spread": 0.1}
 
 FOUR = {"classes": 4}  # with which the block of the sphere begins
 
@@ -30,6 +33,20 @@ SETTINGS = {
             ({"start": "shuffled", "tau": 0.5}, {"start": "shuffled", "tau": 1.0}),
             ({"start": "shuffled"}, {"tau": 0.5}),
         ),
+    ],
+    ("separability", "here"): [
+        (
+            (FEW | {"lr_over_tau": 0.05}, FEW | {"lr_over_tau": 0.05, "eps": 0.02}),
+            (FEW, FEW | {"eps": 0.02}),
+        ),
+        (
+            (TIGHT | {"eps": 3.0, "tau": 0.01}, TIGHT | {"eps": 3.0, "tau": 0.001}),
+            (TIGHT, TIGHT | {"eps": 3.0}),
+        ),
+    ],
+    ("separability", "donut-here"): [
+        (({"lr_over_tau": 0.15}, {"lr_over_tau": 0.13}), ({}, {"eps": 0.02})),
+        (({"eps": 3.0}, {"eps": 3.0, "tau": 0.01}), ({}, {"eps": 1.0})),
     ],
     ("content_style", "box-here"): [
         (({"style_sd": 0.6}, {"style_sd": 1.0}), ({}, {"d_c": 2})),
@@ -147,6 +164,14 @@ def test_each_goal_can_be_reached_and_missed(page, name):
             for changes in several:
                 config, row = end(it, **changes)
                 assert goal.reached(row, config) == wanted, (goal.words, changes, row)
+
+
+def test_every_block_with_goals_has_its_settings_here():
+    others = {
+        ("intro", "digits"),
+        ("photographs", "digits"),
+    }  # trained on pictures that a reader throws
+    assert {(each.page, each.name) for each in blocks() if each.goals} == {*SETTINGS, *others}
 
 
 def test_wide_views_lay_the_colours_of_the_ring_on_each_other():
