@@ -34,6 +34,14 @@ document.addEventListener("DOMContentLoaded", () => {
     return found;
   }
 
+  // What waits in a figure until then: of a run what leads to later times, its settings show other beginnings; of what has
+  // no time, all that changes the picture.
+  function locked(figure) {
+    const time = figure.querySelector("[data-axis=frame]"), own = time?.closest("label") ?? time;
+    const rest = ".clbook-buttons, .clbook-files, .clbook-pair, .clbook-knobs";
+    return [...figure.querySelectorAll(time ? rest : `${rest}, .clbook-controls`), ...own ? [own] : []];
+  }
+
   // --- a guess that is drawn: a sheet over the picture, in parts of its width and height ---
   function sheetOver(figure) {
     const image = figure.querySelector(".clbook-stage img");
@@ -120,7 +128,7 @@ document.addEventListener("DOMContentLoaded", () => {
       covered.forEach((each) => each.classList.toggle("clbook-covered", yes));
       figures.forEach((figure) => {
         figure.classList.toggle("clbook-held", yes);
-        figure.querySelectorAll(".clbook-controls, .clbook-buttons, .clbook-files, .clbook-pair, .clbook-knobs").forEach((each) => { each.inert = yes; });
+        locked(figure).forEach((each) => { each.inert = yes; });
       });
       if (yes) box.after(note); else note.remove();
       buttons.hidden = !yes;

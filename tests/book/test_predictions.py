@@ -108,12 +108,16 @@ def guess(page, box, answer):
 
 def test_the_answer_is_covered_until_the_reader_commits(page):
     assert seen(page) == [False] * 3
-    # The beginning can be seen, its controls not used.
-    assert "step 0" in page.locator("#arms figure.clbook-explorer img").get_attribute("alt")
-    for figure in page.locator("figure.clbook-explorer").all():
-        assert figure.locator(".clbook-controls").evaluate("e => e.inert")
+    # The beginning can be seen, and that of other settings; what leads on waits, and what changes a still picture.
+    arms, still = page.locator("figure.clbook-explorer").all()
+    for figure in (arms, still):
+        assert figure.locator("img").is_visible()
         assert figure.locator(".clbook-buttons").evaluate("e => e.inert")
-    assert not page.locator("#still figure.clbook-explorer img").is_visible()
+    assert arms.locator("label:has([data-axis=frame])").evaluate("e => e.inert")
+    arms.get_by_role("radio", name="4").check(force=True)
+    page.wait_for_function("document.querySelector('#arms figure img').alt.includes('turn a = 4')")
+    assert "step 0" in arms.locator("img").get_attribute("alt")
+    assert still.locator(".clbook-controls").evaluate("e => e.inert")
     assert not page.get_by_text("Late indeed").first.is_visible()
     form = page.locator(".clbook-predict").first
     form.get_by_role("button", name="That is my guess").click()
@@ -124,7 +128,7 @@ def test_the_answer_is_covered_until_the_reader_commits(page):
     told = form.get_by_role("status").inner_text()
     assert "Not so. Wait." in told and "Answer 2 is right. Late indeed." in told
     assert page.locator("#arms .clbook-guess").inner_text() == "Your guess: never"
-    assert not page.locator("#arms .clbook-controls").evaluate("e => e.inert")
+    assert page.locator("#arms [inert]").count() == 0
     assert "0 of 1 right, of 2 asked" in page.locator(".clbook-tally").inner_text()
     guess(page, 1, "late")
     assert seen(page) == [True] * 3
