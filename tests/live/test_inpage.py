@@ -20,6 +20,7 @@ from clbook_book.course.content_style import figures as linear_figures
 from clbook_book.course.separability import figures
 from clbook_book.live import panels
 from clbook_book.live.inpage import train_here
+from clbook_book.live.tasks import Ask, Goal
 
 CONFIG = separability.Config(n=40, steps=400)
 STATUS = "document.querySelector('.clbook-status').textContent"
@@ -649,6 +650,118 @@ def test_the_sphere_turns_by_drag_and_by_keys(visit, ball):
     page.wait_for_function(DONE)
     assert page.get_attribute("canvas", "role") == "img"
     assert page.locator("canvas").evaluate("(canvas) => canvas.tabIndex") == -1
+
+
+# What a block asks of its reader.
+
+ASK = Ask(
+    "At which width do they separate sooner?",
+    ("0.02", "0.2"),
+    "0.02",
+    ("The gap grows from the start.", "It has to be crossed first."),
+    ({"eps": 0.02}, {"eps": 0.2}),
+)
+GOALS = (Goal("Separate them", "separable_at >= 0"), Goal("Start wide", "eps >= 3"))
+
+
+@pytest.fixture(scope="module")
+def asked(tmp_path_factory):
+    made = train_here(
+        separability.run,
+        figures.trajectories,
+        CONFIG.replace(steps=2000),
+        settings=("eps", "tau"),
+        panels=(panels.data(), panels.points(span=1.7)),
+        says={"neighbours": "nearest of one colour {:.0%}", "losses": "loss {:.2f}"},
+        ask=ASK,
+        goals=GOALS,
+        name="asked",
+    )
+    return alone(made, tmp_path_factory.mktemp("asked"))
+
+
+REPLY = "document.querySelector('.clbook-reply').textContent"
+
+
+def goals(page):
+    return page.locator(".clbook-goals em").all_inner_texts()
+
+
+def test_a_choice_trains_what_answers_it_and_a_goal_is_noticed_and_remembered(visit, asked):
+    page = visit(asked)
+    begun(page)  # the picture is there before anybody chooses, and no reply
+    assert page.is_visible("canvas") and page.evaluate(REPLY) == ""
+    assert goals(page) == ["(open)", "(open)"]
+    page.click(TRAIN)
+    assert status(page).startswith("First your guess") and page.inner_text(TRAIN) == "Train"
+    page.get_by_role("button", name="0.2", exact=True).click()
+    page.wait_for_function(f"{REPLY} !== ''")
+    stood = page.evaluate(REPLY)
+    assert stood.startswith("Not so. It has to be crossed first. The answer is")
+    assert label(page).count("iteration 2000") == 2 and "nearest of one colour" in status(page)
+    assert goals(page)[0].startswith("(reached in run ") and goals(page)[1] == "(open)"
+    reached = goals(page)
+    page.reload()  # the address has both runs
+    page.wait_for_function(f"{DONE} && {STATUS}.includes('0.2: ')")
+    assert page.evaluate(REPLY) == stood and goals(page) == reached
+    type_into(page, "ε, width of the start", 3)  # it has trained, so that a change trains
+    page.wait_for_function(f"{STATUS}.includes('You have reached a goal: Start wide.')")
+
+
+def test_where_nothing_is_kept_it_asks_and_notices(tabs, asked):
+    page = tabs().page
+    page.add_init_script(
+        "Object.defineProperty(window, 'localStorage', { get() { throw new Error('no'); } })"
+    )
+    page.goto(asked.as_uri())
+    begun(page)
+    page.get_by_role("button", name="0.02").click()
+    page.wait_for_function(f"{REPLY}.startsWith('Right.')")
+    assert goals(page)[0].startswith("(reached in run ")
+    page.context.close()
+
+
+# Each picture from the first one on: {words: [what is written, alignment, x, y], boxes: the frames of data}.
+PICTURES = """
+window.pictures = [];
+const context = CanvasRenderingContext2D.prototype;
+const { clearRect, fillText, strokeRect } = context;
+context.clearRect = function (...box) { pictures.push({ words: [], boxes: [] }); clearRect.apply(this, box); };
+context.fillText = function (text, x, y) {
+  const { e, f } = this.getTransform();
+  pictures.at(-1).words.push([text, this.textBaseline, e + x, f + y]);
+  fillText.call(this, text, x, y);
+};
+context.strokeRect = function (...box) { pictures.at(-1).boxes.push(box); strokeRect.apply(this, box); };
+"""
+NUMBER = re.compile("[\u2212\\d.]+")
+
+
+def axes_of(picture):
+    """Names, units and places of a picture's panels: without what is measured, its ticks and its title."""
+    found = set()
+    for text, baseline, x, y in picture["words"]:
+        if NUMBER.fullmatch(text):
+            found.add((text, x, y) if baseline == "top" else ("number", x))  # of time: the same
+        elif text and "separable" not in text:
+            words = NUMBER.sub("#", text)
+            found.add((words, y) if "#" in words else (words, x, y))
+    return found, picture["boxes"]
+
+
+@pytest.mark.parametrize("width", [390, 1200])
+def test_the_panels_are_the_same_before_while_and_after_it_trains(visit, asked, width):
+    page = visit(asked, PICTURES, width=width)
+    page.click(".clbook-skip")
+    begun(page)
+    before = axes_of(page.evaluate("pictures.at(-1)"))
+    page.evaluate("pictures.length = 0")
+    train(page)
+    pictures = page.evaluate("pictures")
+    assert len(pictures) > 1 and len({str(each["words"]) for each in pictures}) > 1
+    assert all(axes_of(each) == before for each in pictures)
+    names = {words for words, *_ in before[0]}
+    assert {"data", "iteration", "embedding", "nearest of one colour # %", "loss #"} <= names
 
 
 def test_a_panel_of_what_a_page_does_not_have_is_named():
