@@ -29,7 +29,8 @@ def address(tmp_path_factory):
     (folder / "book").mkdir()
     picture = toy.draw(toy.run(toy.Config(n=20)))
     for name, goals in (("arms", GOALS), ("still", [])):
-        setup = {"name": name, "ask": None, "goals": [goal.told() for goal in goals]}
+        told = [goal.told() for goal in goals]
+        setup = {"name": name, "panels": [], "ask": None, "goals": told}
         made = Here(name, f"The {name}", "", picture, setup, "")
         # The script of the block alone: what it needs of a training is not here.
         html = made._repr_html_().replace("clbookHere(document.currentScript.parentNode)", "")
