@@ -173,7 +173,7 @@ def test_references_are_plain_text(toy):
         "[A pull alone](#A-pull-alone) and Fig. 1", f"**Fig. 1.** {CAPTION}",
         "**Proposition 1 (The spread).** The spread after $t$ steps", "Proof. By (1) the mean",
         "**Exercise 1 (Too large a step (warm-up)).** What happens in Proposition 1 at lr = 2?",
-        "<details><summary><b>Solution to Exercise 1 (Too large a step (warm-up))</b></summary>",
+        "<details><summary>▸ <b>Solution to Exercise 1 (Too large a step (warm-up))</b></summary>",
         r"| 0.1 | $\lvert \log 2 / \log 0.9 \rvert = 6.6$ |",
     ):  # fmt: skip
         assert words in text
