@@ -470,8 +470,9 @@ def test_runs_beside_each_other_are_named_by_what_differs(visit, block, width):
     page = visit(block, NOTED, width=width)
     page.click("summary")
 
-    def names_of(words):
+    def names_after(act, words):
         page.evaluate("window.written = []")
+        act()
         trained(page, words)
         return page.evaluate("window.written")
 
@@ -479,8 +480,8 @@ def test_runs_beside_each_other_are_named_by_what_differs(visit, block, width):
     assert page.evaluate("window.written") == []  # a run alone needs no name
     page.click("[data-do=pin]")
     type_into(page, TAU, 0.05)
-    type_into(page, "seed", 3)
-    assert [text for text, *_ in names_of("seed 3: iteration 400")[-2:]] == [
+    names = names_after(lambda: type_into(page, "seed", 3), "seed 3: iteration 400")
+    assert [text for text, *_ in names[-2:]] == [
         "temperature τ 0.1, seed 0",
         "temperature τ 0.05, seed 3",
     ]
@@ -488,9 +489,9 @@ def test_runs_beside_each_other_are_named_by_what_differs(visit, block, width):
     for name in ("τ 0.1, seed 0", "τ 0.05, seed 3"):
         assert f"temperature {name}, of classes C 2, ε 0.1," in label(page)
     page.click("[data-do=pin]")
-    page.click("text='3'")
-    names = names_of(
-        "classes C 3, ε 0.1, temperature τ 0.05, rate / τ 0.01, seed 3: iteration 400"
+    names = names_after(
+        lambda: page.click("text='3'"),
+        "classes C 3, ε 0.1, temperature τ 0.05, rate / τ 0.01, seed 3: iteration 400",
     )[-3:]
     assert [text.split(", ")[0] for text, *_ in names] == [f"classes C {k}" for k in (2, 2, 3)]
     canvas = page.evaluate("document.querySelector('canvas').clientWidth")
