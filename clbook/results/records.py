@@ -122,7 +122,12 @@ def unused(whether: bool = True) -> Iterator[None]:
 
 
 def in_use() -> bool:
-    """Whether runs are taken from records now."""
+    """Whether runs are taken from records now.
+
+    Examples:
+        >>> in_use()
+        True
+    """
     return _used.get()
 
 
@@ -130,6 +135,10 @@ def checked() -> dict[str, dict]:
     """{name: at which commit, date, versions, processor and fingerprint a record was made or repeated last}.
 
     They stand in the file `checked.json`; where that is damaged, a warning says so.
+
+    Examples:
+        >>> "date" in checked()["cs-heads"]
+        True
     """
     return _read(_index, folder() / "checked.json") or {}
 
@@ -143,6 +152,11 @@ def find(run: Callable, config: Settings) -> Outcome | None:
 
     Args:
         run, config: as for `sweep`.
+
+    Examples:
+        >>> from clbook.experiments import separability
+        >>> find(separability.run, separability.Config(eps=0.123)) is None  # in no record
+        True
     """
     if not in_use() or environment.shake() or torch.get_default_dtype() != torch.float32:
         return None
@@ -168,7 +182,13 @@ def find(run: Callable, config: Settings) -> Outcome | None:
 
 
 def result_of(run: Callable) -> Any:
-    """The type of what `run` returns; of a function that does not say so, a plain object."""
+    """The type of what `run` returns; of a function that does not say so, a plain object.
+
+    Examples:
+        >>> from clbook.experiments import separability
+        >>> result_of(separability.run) is separability.Result
+        True
+    """
     training = training_of(run)
     if training is not None:
         return training.Result
@@ -236,6 +256,11 @@ def run_of(record: xarray.Dataset, run: int) -> dict:
     What netCDF has no way to keep has a mark behind its name: NAME:length are the shapes of arrays that are padded
     in the table of all runs, NAME:whole whole numbers or None, NAME:lines lists of texts, NAME:empty dictionaries
     without entries. NAME.KEY is an entry of a dictionary.
+
+    Examples:
+        >>> record = xarray.Dataset({"z": ("run", [0.5, 0.25]), "at:whole": ("run", [3.0, np.nan])})
+        >>> run_of(record, 0)["at"], run_of(record, 1)["at"]
+        (3, None)
     """
     found: dict = {}
     for key in (*record.data_vars, "recorded_steps"):
