@@ -79,6 +79,14 @@ document.addEventListener("DOMContentLoaded", () => {
   }, { passive: true });
 });
 
+// The sign that unfolds a part of the list of pages has a name, that of the page before it.
+document.addEventListener("DOMContentLoaded", () => {
+  for (const sign of document.querySelectorAll("summary:has(> .toctree-toggle)")) {
+    const page = sign.closest("li").querySelector("a");
+    sign.setAttribute("aria-label", `Pages of ${page.textContent.trim()}`);
+  }
+});
+
 // On a paper's page each section of runs is folded: a link to a place in it unfolds it, and so does printing.
 document.addEventListener("DOMContentLoaded", () => {
   const folded = [...document.querySelectorAll("details.clbook-runs")];

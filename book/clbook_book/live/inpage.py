@@ -8,14 +8,21 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import hashlib
 import types
+import warnings
 from collections.abc import Callable, Collection, Mapping, Sequence
 
+import joblib
+
 from clbook import style
+from clbook.environment import cache_folder
 from clbook.explore import controls
 from clbook.explore.ranges import knobs
 from clbook.explore.static import Block, file, filled, said
 from clbook.explore.subject import quantities
+from clbook.results.fingerprint import digest, edited, modules
+from clbook.results.store import cached, path_of, save
 from clbook.results.sweep import combined, worked
 from clbook.training.loop import Training, training_of
 from clbook.training.settings import Settings, expect, fields
@@ -96,7 +103,7 @@ def train_here(
     more = [field for field in numbers if field in followed] + besides
     have = traced[0].recorded | traced[0].held
     check(panels, have)
-    picture = figure(run(base_config, record=quantities((), figure)))
+    picture = figure(cached(run, base_config, record=quantities((), figure)))
     offered = [sliders[field] for field in settings]
     folded = [sliders[field] for field in more if field in sliders]
     choices = [choice(base_config, *shape) for shape in shapes.items()]
@@ -149,12 +156,42 @@ def programs(
     word: str,
     seen: Collection[str] = (),
 ) -> list[Program]:
-    """A training at several settings, each a program of its own: word0, word1 ... A bar shows how far it is."""
+    """A training at several settings, each a program of its own: word0, word1 ... A bar shows how far it is.
+
+    What was traced before on this machine is taken from the store.
+    """
     jobs = []
     for number, config in enumerate(configs):
-        job = functools.partial(program, kind, config, settings, f"{word}{number}", seen)
+        job = functools.partial(stored, kind, config, settings, f"{word}{number}", seen)
         jobs.append(job)
     return worked(jobs, TRACING)
+
+
+def stored(
+    kind: type[Training],
+    config: Settings,
+    settings: Sequence[str],
+    name: str,
+    seen: Collection[str],
+) -> Program:
+    """`page.program`, which takes seconds: kept beside the runs, found by the same code and arguments alone."""
+    trace = functools.partial(program, kind, config, settings, name, seen)
+    run = path_of(kind.run, config)  # its name says all that a run depends on
+    writing = modules(program.__module__).values()
+    if run is None or edited(writing):
+        return trace()
+    by = [run.name, *map(digest, writing), list(settings), name, sorted(seen)]
+    path = cache_folder() / "programs" / f"{hashlib.sha256(repr(by).encode()).hexdigest()[:40]}.pkl"
+    try:
+        return joblib.load(path)[1]
+    except FileNotFoundError:
+        pass
+    except Exception as error:  # a pickle can fail in any way
+        warnings.warn(f"{path} cannot be used, so it is made again: {error}", stacklevel=2)
+    made = trace()
+    if failed := save(path, config, made):
+        warnings.warn(f"what trains in the page is not stored: {failed}", stacklevel=2)
+    return made
 
 
 def written(traced: Sequence[Program], word: str) -> str:

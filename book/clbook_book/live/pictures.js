@@ -161,6 +161,7 @@
   const strips = Object.fromEntries([["views", "a picture, and four views of it"], ["pixels", "nearest by pixels"], ["network", "nearest by the network"]].map(([name, text]) => {
     const strip = document.createElement("p"), own = document.createElement("canvas");
     own.setAttribute("role", "img");
+    own.setAttribute("aria-label", text);
     strip.append(Object.assign(document.createElement("span"), { textContent: text }), own);
     host.querySelector(".clbook-strips").append(strip);
     return [name, own];
