@@ -60,3 +60,9 @@ def found(page):
     for setup, packed in zip(map(json.loads, setups), frames, strict=True):
         drawings, numbers = (gzip.decompress(base64.b64decode(part)) for part in packed.split())
         yield setup["name"], setup, json.loads(drawings) | {"numbers": numbers}
+
+
+def blocks(page):
+    """{name: setup} of the blocks of a page that train."""
+    setups = re.findall(r'class="clbook-here-setup">(.*?)</script>', source(page), re.DOTALL)
+    return {setup["name"]: setup for setup in map(json.loads, setups)}

@@ -3,7 +3,7 @@
 import html
 import re
 
-from pages import built, every_explorer, found, source  # noqa: F401 (a fixture)
+from pages import blocks, built, every_explorer, found, source  # noqa: F401 (a fixture)
 
 
 @every_explorer
@@ -17,9 +17,18 @@ def test_a_run_shows_its_first_step_and_a_pad_has_a_cell_for_each_run(page):
         assert [*map(int, re.findall(cell, text))] == [*runs], name
 
 
+def takes(block, setting, text) -> bool:
+    """Whether a block that trains has this setting with this value."""
+    words = {shape["name"]: shape["values"] for shape in block["shapes"]}
+    if setting in words:
+        return text in words[setting]
+    knobs = {knob["name"]: knob for knob in (*block["knobs"], *block["more"])}
+    return setting in knobs and knobs[setting]["least"] <= float(text) <= knobs[setting]["most"]
+
+
 @every_explorer
-def test_links_in_the_text_set_an_explorer_of_the_page_to_a_run_that_it_has(page):
-    axes = {}
+def test_links_in_the_text_set_an_explorer_or_a_block_to_a_run_that_it_has(page):
+    axes, trained = {}, blocks(page)
     for name, setup, _ in found(page):
         frames = range(min(map(len, setup["times"])))
         axes[name] = dict(setup["axes"]) | {"frame": [*map(str, frames)]}
@@ -27,4 +36,8 @@ def test_links_in_the_text_set_an_explorer_of_the_page_to_a_run_that_it_has(page
     assert links, "settings that a page names are links"
     for name, settings in links:
         given = dict(pair.split("=") for pair in html.unescape(settings).split("&"))
-        assert {axis: value for axis, value in given.items() if value not in axes[name][axis]} == {}
+        if name in trained:
+            assert all(takes(trained[name], *pair) for pair in given.items()), (name, given)
+        else:
+            refused = {axis: value for axis, value in given.items() if value not in axes[name][axis]}
+            assert refused == {}
