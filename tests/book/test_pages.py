@@ -12,6 +12,8 @@ from pages import HTML, built, every_page  # noqa: F401 (a fixture)
 FIRST = """() => {
   const kinds = ".clbook-explorer input, figure button, .clbook-filter select";
   const usable = (e) => !e.disabled && !e.checked && e.offsetParent && !e.closest("[inert]");
+  // A section of runs is folded until its title is pressed.
+  document.querySelector("details.clbook-runs:has(.clbook-explorer) > summary")?.click();
   return [...document.querySelectorAll(kinds)].find(usable) ?? null; }"""
 # The key that moves it.
 KEY = """e => e.type === "range" ? (Number(e.value) < Number(e.max) ? "ArrowRight" : "ArrowLeft")
