@@ -39,5 +39,7 @@ def test_links_in_the_text_set_an_explorer_or_a_block_to_a_run_that_it_has(page)
         if name in trained:
             assert all(takes(trained[name], *pair) for pair in given.items()), (name, given)
         else:
-            refused = {axis: value for axis, value in given.items() if value not in axes[name][axis]}
+            refused = {
+                axis: value for axis, value in given.items() if value not in axes[name][axis]
+            }
             assert refused == {}

@@ -1,6 +1,7 @@
 """The block that trains in the page, in Chromium, from a file: no kernel, no network."""
 
 import dataclasses
+import functools
 import itertools
 import random
 import re
@@ -18,7 +19,7 @@ from clbook.explore.ranges import knobs
 from clbook.training.settings import setting
 from clbook_book.course.content_style import figures as linear_figures
 from clbook_book.course.separability import figures
-from clbook_book.live import panels
+from clbook_book.live import inpage, panels
 from clbook_book.live.inpage import train_here
 from clbook_book.live.tasks import Ask, Goal
 
@@ -777,3 +778,36 @@ def test_wrong_fields_and_runs_are_named():
         train_here(separability.run, picture, CONFIG, settings=("width",))
     with pytest.raises(ValueError, match="run must be the `run` of a Training"):
         train_here(len, picture, CONFIG, settings=("eps",))
+
+
+# What was traced is kept.
+
+
+def test_a_second_kernel_traces_nothing_and_a_damaged_file_is_made_again(tmp_path, monkeypatch):
+    monkeypatch.setenv("CLBOOK_CACHE", str(tmp_path))
+    how = {"settings": ("eps", "tau"), "classes": (2, 3)}
+
+    def made(**changes):
+        return train_here(separability.run, figures.trajectories, CONFIG, **how | changes).code
+
+    first = made()
+    traced = []
+    trace = inpage.program
+    # A stand-in of another module would be other code; this one belongs to the same.
+    stand_in = functools.update_wrapper(lambda *a, **b: traced.append(a) or trace(*a, **b), trace)
+    monkeypatch.setattr(inpage, "program", stand_in)
+    assert made() == first and traced == []
+    assert made(settings=("eps", "lr_over_tau")) != first and len(traced) == 2
+    for path in (tmp_path / "programs").iterdir():
+        path.write_bytes(path.read_bytes()[:100])
+    with pytest.warns(UserWarning, match="cannot be used, so it is made again"):
+        assert made() == first
+    assert len(traced) == 4
+
+
+def test_a_store_that_cannot_be_written_costs_a_warning(tmp_path, monkeypatch):
+    monkeypatch.setenv("CLBOOK_CACHE", str(tmp_path / "file"))
+    (tmp_path / "file").write_text("no folder")
+    how = {"settings": ("eps",), "figure": figures.trajectories, "base_config": CONFIG}
+    with pytest.warns(UserWarning, match="what trains in the page is not stored"):
+        assert train_here(separability.run, **how).code
