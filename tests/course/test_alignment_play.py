@@ -126,7 +126,7 @@ def test_a_page_trains_what_python_does(visit, block, width):
     canvas = page.locator("canvas").bounding_box()
     # On a phone the circles stand side by side above the curves, which are lower there.
     height = 260 if width > 480 else canvas["width"] / 2 + 206
-    assert canvas["height"] == pytest.approx(height, abs=1)
+    assert canvas["height"] == pytest.approx(height, abs=3)
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert barriers(page) == []
 
