@@ -40,8 +40,7 @@ def shown(value) -> str:
     kind = type(value).__name__
     if hasattr(value, "shape"):
         return f"{kind} {tuple(value.shape)}"
-    plain = (str, int, float, list, tuple, dict, type(None))
-    if isinstance(value, plain):
+    if isinstance(value, (str, int, float, list, tuple, dict, type(None))):
         return reprlib.repr(value)
     return kind
 
@@ -175,8 +174,7 @@ def array(name: str, values) -> np.ndarray:
             values = values.float()
         return values.numpy()
     except (TypeError, ValueError, RuntimeError) as error:  # ragged lists, tensors without values
-        allowed = "a tensor, an array or a sequence of equal rows"
-        raise refused(name, values, allowed) from error
+        raise refused(name, values, "a tensor, an array or a sequence of equal rows") from error
 
 
 def reals(name: str, values) -> np.ndarray:
@@ -361,7 +359,6 @@ def _check_values_of(name: str, x: Tensor, cosine: bool) -> None:
     elif cosine:
         zero = (x == 0).all(-1)
         if zero.any():
-            first = zero.nonzero()[0].tolist()
-            row = ", ".join(map(str, first))
+            row = ", ".join(map(str, zero.nonzero()[0].tolist()))
             allowed = "without zero rows: the cosine needs a direction"
             raise error(name, f"a tensor whose row {row} is zero", allowed)

@@ -128,8 +128,7 @@ def _forward(model, x):
     with torch.no_grad():
         alone = outputs(model, x[:1])
         apart = (alone - out[:1]).abs()
-    precision = torch.finfo(out.dtype).eps
-    rounding = max(5e-3, 4 * precision) * out.abs().max()
+    rounding = max(5e-3, 4 * torch.finfo(out.dtype).eps) * out.abs().max()
     if (apart > rounding).any():  # False for what has overflowed
         allowed = "a function of each sample alone: it mixes samples or is random; call model.eval() first"
         raise refused("model", model, allowed)
@@ -170,8 +169,7 @@ def _layers(model, out, calls):
             deltas = deltas.movedim(-1, 2)  # (d, n, out, ...), as those of a Conv2d are
         deltas = deltas.reshape(*deltas.shape[:3], -1)
         layers.append((_columns(module, inputs), deltas))
-    rest = [name for name, p in model.named_parameters() if uses[id(p)]]
-    return layers, rest
+    return layers, [name for name, p in model.named_parameters() if uses[id(p)]]
 
 
 def _uses(root):
@@ -197,16 +195,14 @@ def derivatives(out, at):
     passes = []
     for k in range(out.shape[-1]):
         # Samples do not mix: the gradient of the sum over samples is, at each sample, that of its own output.
-        total = out[..., k].sum()
-        passes.append(torch.autograd.grad(total, at, retain_graph=True))
+        passes.append(torch.autograd.grad(out[..., k].sum(), at, retain_graph=True))
     return [torch.stack(found) for found in zip(*passes, strict=True)]
 
 
 def _columns(module, inputs):
     """(n, features, positions): what multiplies a layer's trainable weights, with a one for the bias."""
     if isinstance(module, nn.Linear):
-        rows = inputs.reshape(len(inputs), -1, inputs.shape[-1])
-        columns = rows.mT
+        columns = inputs.reshape(len(inputs), -1, inputs.shape[-1]).mT
     else:
         columns = F.unfold(
             inputs,
@@ -242,8 +238,7 @@ def add(K, factors):
     *runs, d, _, n, _ = K.shape
     size = n
     if K.device.type == "cpu":
-        row = K[..., 0, :].numel()
-        size = max(1, BLOCK // row)
+        size = max(1, BLOCK // K[..., 0, :].numel())
     for start in range(0, n, size):
         rows = slice(start, min(start + size, n))
         block = K[..., rows, start:]
@@ -279,8 +274,7 @@ def _add_positions(K, a, deltas):
     chunks = deltas.split(channels, 2)
     ones = a.new_ones((n, 1))
     for done, some in enumerate(chunks):
-        gradients = torch.einsum("nft,dnot->dnof", a, some)
-        factor = ones, _grouped(gradients.flatten(2), K)
+        factor = ones, _grouped(torch.einsum("nft,dnot->dnof", a, some).flatten(2), K)
         for fraction in add(K, [factor]):
             yield (done + fraction) / len(chunks)
 
@@ -303,9 +297,7 @@ def jacobian(model, x, names):
         # torch.func cannot map over recurrent layers, `.item()`, some changes in place.
         rows = [_gradients(model, xi, list(weights.values())) for xi in x]
         return torch.stack(rows, 1)
-    parts = []
-    for part in found.values():
-        parts.append(part.reshape(*part.shape[:2], -1))
+    parts = [part.reshape(*part.shape[:2], -1) for part in found.values()]
     return torch.cat(parts, 2).transpose(0, 1)
 
 

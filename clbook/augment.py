@@ -32,8 +32,7 @@ def noise(x: Tensor, sd: float, generator: Generator) -> Tensor:
     floats("x", x)
     sd = at_least(0.0, "sd", sd)
     source("generator", generator)
-    normal = torch.randn(x.shape, generator=generator, device=x.device, dtype=x.dtype)
-    return x + sd * normal
+    return x + sd * torch.randn(x.shape, generator=generator, device=x.device, dtype=x.dtype)
 
 
 def rotation(x: Tensor, generator: Generator) -> Tensor:
@@ -48,8 +47,7 @@ def rotation(x: Tensor, generator: Generator) -> Tensor:
     """
     floats("x", x, 2)
     source("generator", generator)
-    points = x.shape[:-1]
-    share = torch.rand(points, generator=generator, device=x.device, dtype=x.dtype)
+    share = torch.rand(x.shape[:-1], generator=generator, device=x.device, dtype=x.dtype)
     angle = 2 * math.pi * share
     return turn(x, angle)
 
@@ -79,9 +77,7 @@ def turn(x: Tensor, angle: Tensor) -> Tensor:
         raise refused("angle", angle, f"one, or one a point of x {tuple(x.shape)}") from error
     turned = torch.stack([first, second], dim=-1)
     # The other coordinates stay. They are repeated where there are several angles for a point.
-    others = x[..., 2:]
-    others = others.expand(*first.shape, -1)
-    return torch.cat([turned, others], dim=-1)
+    return torch.cat([turned, x[..., 2:].expand(*first.shape, -1)], dim=-1)
 
 
 # Images: flattened, colour after colour, (..., colours * side * side).
@@ -135,8 +131,7 @@ def moves(
 
 def _uniform(low, high, shape, generator):
     """Numbers uniform in [low, high], on the generator's device."""
-    width = high - low
-    return low + width * torch.rand(shape, generator=generator, device=generator.device)
+    return low + (high - low) * torch.rand(shape, generator=generator, device=generator.device)
 
 
 def moved(x: Tensor, drawn: Tensor) -> Tensor:
@@ -159,15 +154,11 @@ def moved(x: Tensor, drawn: Tensor) -> Tensor:
         raise refused("drawn", drawn, f"(..., 4 or 5), a row an image of x {tuple(x.shape)}")
     colours, side = _square(x)
     pictures = x.reshape(-1, colours, side, side)
-    rows = drawn.to(x.dtype)
-    rows = rows.flatten(0, -2)
-    angle, size, shifts, blur = rows.tensor_split((1, 2, 4), dim=1)
+    angle, size, shifts, blur = drawn.to(x.dtype).flatten(0, -2).tensor_split((1, 2, 4), dim=1)
 
     # A 2 x 3 matrix for each image: it turns and resizes about the centre, then shifts.
     size = size.expand(-1, 2)  # the same along both axes
-    middle = (side - 1) / 2
-    centre = torch.full_like(size, middle)
-    matrix = get_rotation_matrix2d(centre, angle[:, 0], size)
+    matrix = get_rotation_matrix2d(torch.full_like(size, (side - 1) / 2), angle[:, 0], size)
     matrix[:, :, 2] += shifts
     pictures = warp_affine(pictures, matrix, (side, side), align_corners=True)
     if blur.shape[1] == 1:

@@ -246,10 +246,8 @@ def images(name: str, n: int, classes: int, generator: Generator) -> Labelled:
                 f"n = {n} is not allowed: class {names[k]} of {name} has {len(places)} examples, "
                 f"{wanted} were asked for"
             )
-        shuffled = torch.randperm(len(places), generator=generator)
-        chosen.append(places[shuffled[:wanted]])
-    examples = pixels[torch.cat(chosen).numpy()]
-    x = torch.from_numpy(examples.astype(np.float32)).flatten(1)
+        chosen.append(places[torch.randperm(len(places), generator=generator)[:wanted]])
+    x = torch.from_numpy(pixels[torch.cat(chosen).numpy()].astype(np.float32)).flatten(1)
     return x / _white(name, pixels), labels
 
 
@@ -482,8 +480,7 @@ def idx(path: str | Path) -> np.ndarray:
         head = file.read(4)
         shape = []
         if len(head) == 4 and head[:3] == b"\0\0\x08":
-            sizes = file.read(4 * head[3])
-            shape = np.frombuffer(sizes, ">u4").tolist()
+            shape = np.frombuffer(file.read(4 * head[3]), ">u4").tolist()
         values = np.frombuffer(file.read(), np.uint8)
     if not shape or values.size != math.prod(shape):
         says = "x".join(map(str, shape)) or "nothing"
@@ -519,8 +516,7 @@ def _cifar10():
             pixels = table["x_train"]
             labels = table["y_train"]
         # The subset has the colours last; the whole set, as OpenML sends it, one colour after the other.
-        by_colour = pixels.transpose(0, 3, 1, 2)
-        return by_colour.reshape(len(pixels), -1), labels
+        return pixels.transpose(0, 3, 1, 2).reshape(len(pixels), -1), labels
 
 
 def cifar10_part(part: str) -> tuple[np.ndarray, np.ndarray]:

@@ -33,8 +33,7 @@ def checkpoint() -> str | None:
 
 def cache_folder() -> Path:
     """Where finished work is kept: the folder named by CLBOOK_CACHE, else ~/.cache/clbook."""
-    chosen = os.environ.get("CLBOOK_CACHE")
-    return Path(chosen or "~/.cache/clbook").expanduser()
+    return Path(os.environ.get("CLBOOK_CACHE") or "~/.cache/clbook").expanduser()
 
 
 def data_folder() -> Path:

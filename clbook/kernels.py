@@ -93,8 +93,7 @@ def empirical_trace(
         >>> empirical_trace(nn.Linear(2, 3), torch.eye(2)).tolist()  # 3 (x_i'x_j + 1)
         [[6.0, 3.0], [3.0, 6.0]]
     """
-    K = layerwise(model, x, trace=True, progress=progress)
-    return K[..., 0, 0]
+    return layerwise(model, x, trace=True, progress=progress)[..., 0, 0]
 
 
 def autograd(model: nn.Module, x: torch.Tensor) -> torch.Tensor:
@@ -308,8 +307,7 @@ def alignment(K: torch.Tensor, labels: Labels) -> float | torch.Tensor:
         raise refused("K", K, "a kernel that is not constant: its centred alignment is undefined")
     Y = Y - Y.mean(0)  # HY
     overlap = ((centred @ Y) * Y).sum((-2, -1))  # <HKH, HYY'H>
-    score = overlap / (size * norm(Y.T @ Y))
-    return _plain(score.masked_fill(constant, math.nan))
+    return _plain((overlap / (size * norm(Y.T @ Y))).masked_fill(constant, math.nan))
 
 
 def gradient_structure(
@@ -355,8 +353,7 @@ def fisher(K: torch.Tensor, labels: Labels) -> float | torch.Tensor:
         (inf, 2.0)
     """
     theta, sigma2 = _structure(K, labels)
-    ratio = theta / sigma2
-    return _plain(ratio.masked_fill(theta == 0, 0.0))
+    return _plain((theta / sigma2).masked_fill(theta == 0, 0.0))
 
 
 def _structure(K, labels):
@@ -411,8 +408,7 @@ def _traced(K, labels):
     if found.dim() > 3 and found.shape[-1] == found.shape[-2]:
         found = found.diagonal(dim1=-2, dim2=-1).double().mean(-1)
     if found.dim() not in (2, 3) or found.shape[-1] != found.shape[-2] or found.numel() == 0:
-        allowed = "(n, n) or (n, n, d, d), or R of them, (R, n, n) or (R, n, n, d, d)"
-        raise refused("K", K, allowed)
+        raise refused("K", K, "(n, n) or (n, n, d, d), or R of them, (R, n, n) or (R, n, n, d, d)")
     if found.dim() == 2 and not found.isfinite().all():
         raise refused("K", K, "finite numbers")
     ids, classes = class_ids(labels, found.shape[-1])

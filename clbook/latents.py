@@ -72,8 +72,7 @@ def draws(n: int, d: int, space: str, generator: torch.Generator) -> torch.Tenso
 
     Returns: (n, k), which `pairs` turns into latents and partners; k depends on d and space alone.
     """
-    points = _points(n, d, space, generator)
-    return torch.cat([points, _chances(int(n), d, space, generator)], -1)
+    return torch.cat([_points(n, d, space, generator), _chances(int(n), d, space, generator)], -1)
 
 
 def pairs(
@@ -159,8 +158,7 @@ def _von_mises_fisher(z, style, sd, chances):
 
     chances: (..., n, d + 3 PROPOSALS) standard normals; logs of uniform numbers; cosines of uniform angles; logs again.
     """
-    d = z.shape[-1]
-    side, log_uniform, cosine, threshold = chances.split([d, *[PROPOSALS] * 3], -1)
+    side, log_uniform, cosine, threshold = chances.split([z.shape[-1], *[PROPOSALS] * 3], -1)
     own = z * style
     radius = own.norm(dim=-1, keepdim=True)
     axis = own / radius.clamp(min=1e-12)

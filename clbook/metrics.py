@@ -713,7 +713,6 @@ def mean_interval(
     count = found.shape[-1] if found.ndim else 0
     if count < 2:
         raise refused("values", values, "numbers (..., S), S >= 2")
-    upper = (1 + chance("level", level)) / 2
-    quantile = scipy.stats.t.ppf(upper, count - 1)
+    quantile = scipy.stats.t.ppf((1 + chance("level", level)) / 2, count - 1)
     standard_error = found.std(-1, ddof=1) / math.sqrt(count)
     return found.mean(-1), quantile * standard_error

@@ -350,8 +350,7 @@ def plane(z: np.ndarray) -> np.ndarray:
     axes = np.zeros((2, d))
     found = rows[:2]  # one alone where d = 1
     axes[: len(found)] = found
-    largest = np.abs(axes).argmax(1)
-    signs = np.where(axes[[0, 1], largest] < 0, -1, 1)
+    signs = np.where(axes[[0, 1], np.abs(axes).argmax(1)] < 0, -1, 1)
     return axes.T * signs
 
 
@@ -415,8 +414,7 @@ class Picture:
         Raises:
             ValueError: another ending.
         """
-        kind = Path(path).suffix
-        said, rights = INSIDE[choice("ending of path", kind, INSIDE)]
+        said, rights = INSIDE[choice("ending of path", Path(path).suffix, INSIDE)]
         with DRAWING, mpl.rc_context(RC):
             self.fig.savefig(path, metadata={said: self.alt, rights: source})
 

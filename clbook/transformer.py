@@ -76,8 +76,7 @@ class Transformer(nn.Module):
         self.positions = _normal((length, d), position_std, generators)
         self.blocks = nn.ModuleList()
         for _ in range(layers):
-            block = Block(d, heads, hidden, generators)
-            self.blocks.append(block)
+            self.blocks.append(Block(d, heads, hidden, generators))
         self.last = Linear(read, out, generators)
 
     def forward(self, tokens: Tensor, present: Tensor | None = None) -> Tensor:
@@ -93,8 +92,7 @@ class Transformer(nn.Module):
         """
         members, n, length = tokens.shape
         d = self.tokens.shape[-1]
-        x = lookup(self.tokens, tokens.flatten(1))
-        x = x.view(members, n, length, d)
+        x = lookup(self.tokens, tokens.flatten(1)).view(members, n, length, d)
         x = x + self.positions[:, None]
         x = x.flatten(1, 2)  # (members, n * length, d), as the blocks take it
         mask = None
@@ -109,8 +107,7 @@ class Transformer(nn.Module):
         if present is None:
             return self.last(x.mean(2))
         weight = present[..., None].to(x.dtype)  # 1 for a token, 0 for padding
-        total = (weight * x).sum(2)
-        return self.last(total / weight.sum(2))
+        return self.last((weight * x).sum(2) / weight.sum(2))
 
 
 class Block(nn.Module):
@@ -150,18 +147,14 @@ class Block(nn.Module):
         """
         mixed = self.attention(x, length, mask)
         x = self.norm1(x + mixed)
-        units = F.relu(self.up(x))
-        return self.norm2(x + self.down(units))
+        return self.norm2(x + self.down(F.relu(self.up(x))))
 
     def attention(self, x: Tensor, length: int, mask: Tensor | None) -> Tensor:
         """The mean of the values v in a sequence, weighted by softmax(q . k / sqrt(d / heads)), for each position."""
-        one_head = x.shape[-1] // self.heads
-        qkv = self.inward(x)
-        qkv = qkv.view(-1, length, 3, self.heads, one_head)
+        qkv = self.inward(x).view(-1, length, 3, self.heads, x.shape[-1] // self.heads)
         q, k, v = qkv.permute(2, 0, 3, 1, 4)  # each (members * n, heads, length, one_head)
         mixed = F.scaled_dot_product_attention(q, k, v, attn_mask=mask)
-        heads_last = mixed.transpose(1, 2)
-        return self.outward(heads_last.reshape(x.shape))
+        return self.outward(mixed.transpose(1, 2).reshape(x.shape))
 
 
 class Linear(nn.Module):
@@ -176,8 +169,7 @@ class Linear(nn.Module):
         for g in generators:
             uniform = torch.rand(fan_in + 1, fan_out, generator=g, device=g.device)
             drawn.append(2 * uniform - 1)
-        bound = fan_in**-0.5
-        both = bound * torch.stack(drawn)
+        both = fan_in**-0.5 * torch.stack(drawn)
         weight, bias = both.split([fan_in, 1], dim=1)
         self.weight = _parameter(weight.clone())
         self.bias = _parameter(bias.clone())
@@ -198,17 +190,13 @@ class Norm(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """x (members, n, d), each row normalised, then times the gain and plus the bias of its member."""
-        d = x.shape[-1]
-        normalised = F.layer_norm(x, [d])
+        normalised = F.layer_norm(x, [x.shape[-1]])
         return torch.addcmul(self.bias, normalised, self.gain)
 
 
 def _normal(shape, std, generators):
     """A parameter (members, *shape), normal with standard deviation `std`, each member from its own generator."""
-    drawn = []
-    for g in generators:
-        normal = torch.randn(shape, generator=g, device=g.device)
-        drawn.append(std * normal)
+    drawn = [std * torch.randn(shape, generator=g, device=g.device) for g in generators]
     return _parameter(torch.stack(drawn))
 
 
@@ -240,8 +228,7 @@ def lookup(table: Tensor, ids: Tensor) -> Tensor:
         raise refused("ids", ids, f"int64 (members, n) of {members} members")
     # All tables under each other are one, in which member m begins at row m * tokens.
     begin = tokens * torch.arange(members, device=ids.device)
-    below = table.reshape(members * tokens, d)
-    return F.embedding(ids + begin[:, None], below)
+    return F.embedding(ids + begin[:, None], table.reshape(members * tokens, d))
 
 
 def functional(net: nn.Module) -> tuple[list[Tensor], Callable]:

@@ -137,8 +137,7 @@ def random_order(n: int, seed: int) -> np.ndarray:
 
 def gaussian(shape: tuple[int, ...], seed: int) -> torch.Tensor:
     """A sample of the standard normal distribution in float64."""
-    generator = torch.Generator().manual_seed(seed)
-    return torch.randn(shape, generator=generator, dtype=torch.float64)
+    return torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
 
 
 def unit(z: np.ndarray) -> np.ndarray:
@@ -285,8 +284,7 @@ def probe(rows: np.ndarray, labels: np.ndarray, seed: int) -> float:
 
     NaN where there are too few points for it: one class in the first half, or none of them in the second.
     """
-    order = random_order(len(rows), seed)
-    known, asked = np.array_split(order, 2)
+    known, asked = np.array_split(random_order(len(rows), seed), 2)
     if len(np.unique(labels[known])) < 2 or not np.isin(labels[asked], labels[known]).any():
         return math.nan
     return metrics.linear_probe(rows[known], labels[known], rows[asked], labels[asked])
@@ -371,8 +369,7 @@ def _separable_pairs(s, rows):
     pairs = list(itertools.combinations(np.unique(s.labels), 2))
     right = []
     for k in random_order(len(pairs), s.seed)[:PAIRS]:
-        members = [np.flatnonzero(s.labels == label)[:MEMBERS] for label in pairs[k]]
-        both = np.concatenate(members)
+        both = np.concatenate([np.flatnonzero(s.labels == label)[:MEMBERS] for label in pairs[k]])
         right.append(metrics.separable(rows[both], s.labels[both]))
     return float(np.mean(right))
 

@@ -296,5 +296,4 @@ def _kernel(model, x, n, rows):
         return None
     if not isinstance(x, torch.Tensor) or len(x) != n:
         raise refused("x", x, f"a tensor of the {n} inputs of model")
-    K = trace_kernel(model, x[torch.from_numpy(rows).to(x.device)])
-    return K.double().cpu().numpy()
+    return trace_kernel(model, x[torch.from_numpy(rows).to(x.device)]).double().cpu().numpy()

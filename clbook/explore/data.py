@@ -33,8 +33,7 @@ def room(axis) -> tuple:
     """What decides how much room an axis takes: its scale, its label, how long the words at its ticks are and where."""
     low, high = axis.get_view_interval()
     places = axis.get_majorticklocs()
-    look = axis.get_tick_params()
-    seen = any(on for name, on in look.items() if name.startswith("label"))
+    seen = any(on for name, on in axis.get_tick_params().items() if name.startswith("label"))
     words = axis.get_major_formatter().format_ticks(places) if seen else ()
     lengths = [len(word) for word in words]
     along = (places - low) / (high - low)  # 0 and 1 are the ends, over which a word may reach
@@ -151,8 +150,7 @@ def numbers(ax, artist):
 
 def _bars(container):
     """Bars: the place of each, the value at its end, and the value that it starts from."""
-    boxes = np.array([bar.get_bbox().extents for bar in container.patches])
-    left, bottom, right, top = boxes.T
+    left, bottom, right, top = np.array([bar.get_bbox().extents for bar in container.patches]).T
     if container.orientation == "vertical":
         return "bars", ("from",), ((left + right) / 2, top, bottom)
     return "bars", ("start",), (right, (bottom + top) / 2, left)

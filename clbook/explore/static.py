@@ -52,9 +52,7 @@ def player(subject, base_config, *, frames, axes, cells, name, **words) -> Playe
     for picture in pictures:
         stretch(picture.fig, limits)
     ends = [cells(result) for result in results] if cells else None
-    times = []
-    for run in runs:
-        times.append([shot.time for shot in run])
+    times = [[shot.time for shot in run] for run in runs]
     knobs = [explored(base_config, axis, values) for axis, values in axes.items()]
     known = fields(type(base_config))
     setup = {
@@ -72,8 +70,7 @@ def player(subject, base_config, *, frames, axes, cells, name, **words) -> Playe
 
 def run_grid(subject, configs) -> list:
     """The result of each of `configs`; all runs are made in one sweep."""
-    wanted = [subject.settings(config) for config in configs]
-    made = sweep(subject.run, wanted, **subject.asked)
+    made = sweep(subject.run, [subject.settings(config) for config in configs], **subject.asked)
     return [subject.seen(runs) for runs in made]
 
 
@@ -101,8 +98,7 @@ def must_stay(result, recorded) -> set[int]:
             if key.endswith("_at") and isinstance(time, int):
                 named.append(time)
     # Between two recorded times it is the later one that shows what is named.
-    places = np.searchsorted(recorded, named).tolist()
-    return {k for k in (1, *places) if k < len(recorded)}
+    return {k for k in (1, *np.searchsorted(recorded, named).tolist()) if k < len(recorded)}
 
 
 def thinned(count, most, stay=()) -> list[int]:

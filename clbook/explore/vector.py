@@ -38,8 +38,7 @@ FLIP = Affine2D().scale(UNITS, -UNITS)  # pixels to units, y downwards
 
 def quantise(vertices) -> np.ndarray:
     """`vertices` (n, 2), in units, as whole numbers (n, 2)."""
-    whole = np.rint(vertices)
-    return np.clip(whole, -FAR, FAR).astype(np.int64)
+    return np.clip(np.rint(vertices), -FAR, FAR).astype(np.int64)
 
 
 def encode(vertices, codes, origin) -> str:

@@ -165,8 +165,7 @@ def _common(table: np.ndarray) -> np.ndarray | None:
     """The longest row (T,) of `table` (R, T), if all others are a beginning of it."""
     gone = np.isnan(table)
     longest = table[gone.sum(1).argmin()]
-    same = (table == longest) | gone
-    return longest if same.all() else None
+    return longest if ((table == longest) | gone).all() else None
 
 
 def padded(values: Sequence) -> np.ndarray:

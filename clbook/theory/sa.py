@@ -232,9 +232,7 @@ def total(eta: Rates, T: int) -> float:
     """
     T = at_least(1, "T", T)
     rates = reals("eta", eta)
-    fits = rates.shape in ((), (T,))
-    holds = fits and np.isfinite(rates).all() and (rates >= 0).all()
-    if not holds:
+    if not (rates.shape in ((), (T,)) and np.isfinite(rates).all() and (rates >= 0).all()):
         raise refused("eta", eta, f"finite and >= 0, one number or {T:g}")
     if rates.ndim == 0:
         return T * float(rates)

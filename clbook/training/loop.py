@@ -440,9 +440,7 @@ class _Rows:
     def result(self, i: int, ending: dict, stopped: bool) -> Outcome:
         """Run i's Result; `ending`, what is recorded once, {name: (...)}."""
         rows = self.rows[i]
-        columns = {}
-        for name in rows[0]:
-            columns[name] = np.stack([seen[name] for seen in rows])
+        columns = {name: np.stack([seen[name] for seen in rows]) for name in rows[0]}
         head = {
             "config": self.configs[i],
             "seconds": (time.monotonic() - self.training.began) / len(self.configs),

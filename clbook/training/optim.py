@@ -103,8 +103,7 @@ def lars_directions(
         own = tuple(range(axes, w.ndim))  # the axes of one network's matrix
         size = torch.linalg.vector_norm(w, dim=own, keepdim=True)
         slope = torch.linalg.vector_norm(g, dim=own, keepdim=True)
-        ratio = trust * size / (slope + decay * size)
-        ratio = torch.where((size > 0) & (slope > 0), ratio, 1.0)
+        ratio = torch.where((size > 0) & (slope > 0), trust * size / (slope + decay * size), 1.0)
         directions.append(ratio * (g + decay * w))
     return directions
 

@@ -17,8 +17,7 @@ def on_main_axes(z: torch.Tensor) -> torch.Tensor:
 
 def distance_ratio(z: torch.Tensor, same: torch.Tensor) -> torch.Tensor:
     """(R,) mean distance of the pairs of z (R, n, d) that are `same` (n, n), over that of the other pairs."""
-    squares = (z[:, :, None] - z[:, None]).square().sum(-1)
-    apart = squares.sqrt()
+    apart = (z[:, :, None] - z[:, None]).square().sum(-1).sqrt()
     pairs = torch.ones_like(same).triu(1)
     within, between = ((kind & pairs).to(z.dtype) for kind in (same, ~same))
     mean_within = (apart * within).sum((-2, -1)) / within.sum()

@@ -78,9 +78,7 @@ class Draws:
         return drawn[self.own]
 
     def _draw_block(self) -> torch.Tensor:
-        steps = []
-        for _ in range(self.block):
-            steps.append(torch.stack([self.draw(g) for g in self.generators]))
+        steps = [torch.stack([self.draw(g) for g in self.generators]) for _ in range(self.block)]
         return torch.stack(steps)
 
     def to(self, device: torch.device | str) -> None:

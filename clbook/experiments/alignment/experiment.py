@@ -243,13 +243,10 @@ def batches(config: Config, labels: Tensor) -> Tensor:
         count = math.ceil(steps / whole)
         epochs = []
         for _ in range(count):
-            order = torch.randperm(n, generator=generator)
-            seen = order[: whole * B]
-            epochs.append(seen.view(whole, B))
+            epochs.append(torch.randperm(n, generator=generator)[: whole * B].view(whole, B))
         drawn = torch.cat(epochs)[:steps]
     classes = labels[drawn]
-    alike = classes == classes[:, :1]
-    single = alike.all(1)
+    single = (classes == classes[:, :1]).all(1)
     if single.any():
         first = int(single.nonzero()[0])
         raise config.error(
@@ -262,11 +259,9 @@ def draw(config: Config, n: int, pixels: int, generator: torch.Generator) -> Ten
     """(n, m + pixels) what `view` needs for n points: for images m numbers of `augment.moves`, then noise."""
     parts = []
     if config.data in MOVES:
-        sizes = MOVES[config.data]
-        moves = augment.moves(n, generator, **sizes)
+        moves = augment.moves(n, generator, **MOVES[config.data])
         parts.append(moves)
-    normal = torch.randn(n, pixels, generator=generator)
-    parts.append(normal)
+    parts.append(torch.randn(n, pixels, generator=generator))
     return torch.cat(parts, 1)
 
 
@@ -289,11 +284,8 @@ def view(x: Tensor, drawn: Tensor, noise: Tensor) -> Tensor:
 def start(config: Config, inputs: int) -> torch.nn.Module:
     """The network that all losses begin with: encoder and projector, then the classification head, for CE alone."""
     generator = stream(config.seed, WEIGHTS)
-    hidden = [config.width] * 4
-    widths = (inputs, *hidden, config.d)
-    network = MLP(widths, "relu", generator)
-    head = MLP((config.d, config.classes), generator=generator)
-    return torch.nn.Sequential(network, head)
+    network = MLP((inputs, *[config.width] * 4, config.d), "relu", generator)
+    return torch.nn.Sequential(network, MLP((config.d, config.classes), generator=generator))
 
 
 def networks(weights: list[Tensor], x: Tensor) -> tuple[Tensor, ...]:
@@ -315,15 +307,11 @@ def networks(weights: list[Tensor], x: Tensor) -> tuple[Tensor, ...]:
     biases = flat[1::2]
     outputs = []
     for layer, W in enumerate(matrices, 1):
-        b = biases[layer - 1]
-        signal = affine(signal, W, b)
+        signal = affine(signal, W, biases[layer - 1])
         if layer < LAYERS:  # neither the embedding nor the head is rectified
             signal = signal.relu()
-        output = signal.unflatten(0, runs)
-        outputs.append(output)
-    encoder = outputs[ENCODER - 1]
-    z = outputs[LAYERS - 1]
-    return encoder, z, outputs[-1]
+        outputs.append(signal.unflatten(0, runs))
+    return outputs[ENCODER - 1], outputs[LAYERS - 1], outputs[-1]
 
 
 # Losses of one network in each of R runs.
@@ -340,8 +328,7 @@ def contrastive(name: str, z: Tensor, labels: Tensor, tau: Tensor) -> Tensor:
 
 def cross_entropy(scores: Tensor, labels: Tensor) -> Tensor:
     """(R,) the mean of -log softmax(scores)_y over scores (R, n, C) and labels (R, n)."""
-    each = F.cross_entropy(scores.mT, labels, reduction="none")
-    return each.mean(-1)
+    return F.cross_entropy(scores.mT, labels, reduction="none").mean(-1)
 
 
 class Copies(Training):
@@ -354,16 +341,14 @@ class Copies(Training):
     def setup(self):
         c = self.config
         s = self.state
-        times = recorded_times(c.steps, c.record_every, RATIO)
-        self.times = set(times)
+        self.times = set(recorded_times(c.steps, c.record_every, RATIO))
         s.tau = self.column("tau")
         s.noise = self.column("noise")
         s.lr = self.column("rate", axes=0)
         self.gather_points()
         self.draw_ahead()
         inputs = self.shared.x.shape[-1]
-        networks = [start(config, inputs) for config in self.configs]
-        starts = stacked(networks)
+        starts = stacked([start(config, inputs) for config in self.configs])
         if "ce" not in c.names:
             starts = starts[: 2 * LAYERS]  # no other loss trains the head
         copies = len(c.names)
@@ -426,10 +411,8 @@ class Copies(Training):
         def views(generator):
             return draw(c, count, pixels, generator)
 
-        block = DRAWN // (count * pixels)
-        block = max(1, min(BLOCK, block))
-        generators = streams(self.configs, VIEWS)
-        self.draws["views"] = Draws(generators, views, block)
+        block = max(1, min(BLOCK, DRAWN // (count * pixels)))
+        self.draws["views"] = Draws(streams(self.configs, VIEWS), views, block)
         if self.wants("loss_gap"):
             self.draw_recorded(pixels)
 
@@ -440,16 +423,10 @@ class Copies(Training):
         shared = self.shared
         some = evenly(MOST_VIEWED, c.test)
         count = 2 * len(some)
-        drawn = []
-        for config in self.configs:
-            generator = stream(config.seed, RECORDED)
-            numbers = draw(c, count, pixels, generator)
-            drawn.append(numbers)
+        drawn = [draw(c, count, pixels, stream(config.seed, RECORDED)) for config in self.configs]
         drawn = torch.stack(drawn)
-        x = shared.x_test[s.points]
-        x = x[:, some]
-        twice = torch.cat([x, x], 1)
-        s.views = view(twice, drawn, s.noise)
+        x = shared.x_test[s.points][:, some]
+        s.views = view(torch.cat([x, x], 1), drawn, s.noise)
         shared.labels_viewed = shared.labels_test[some]
 
     def begin(self, s):
@@ -485,9 +462,7 @@ class Copies(Training):
         points = s.points[:, None]
         x = self.shared.x[points, batch]  # (R, B, D)
         labels = self.shared.labels[batch]
-        twice = torch.cat([x, x], 1)
-        views = view(twice, drawn.views, s.noise)
-        found = self.objective(s, views, labels)
+        found = self.objective(s, view(torch.cat([x, x], 1), drawn.views, s.noise), labels)
         return found, found.sum(1)
 
     def step(self, s, drawn, losses, t):
@@ -496,8 +471,7 @@ class Copies(Training):
         weights = [w.detach() for w in s.weights]
         if c.optimizer == "lars":
             directions = lars_directions(weights, directions, c.trust, DECAY, axes=2)
-        cosine = c.schedule == "cosine"
-        factor = warmed(t + 1, c.steps, c.warmup, cosine)
+        factor = warmed(t + 1, c.steps, c.warmup, c.schedule == "cosine")
         weights, velocity = momentum(weights, directions, s.velocity, s.lr, factor)
         return {"weights": weights, "velocity": velocity}
 
@@ -505,13 +479,11 @@ class Copies(Training):
 
     def of_test_points(self, s: State) -> tuple[Tensor, Tensor]:
         """The encoder's outputs (R, M, test, width) and the embeddings (R, M, test, d) of test points."""
-        x = self.shared.x_test[s.points]
-        return self.outputs(s, x)[:2]
+        return self.outputs(s, self.shared.x_test[s.points])[:2]
 
     def of_training_points(self, s: State) -> tuple[Tensor, Tensor]:
         """The same of those training points that are compared."""
-        x = self.shared.x_train[s.points]
-        return self.outputs(s, x)[:2]
+        return self.outputs(s, self.shared.x_train[s.points])[:2]
 
     @torch.no_grad()
     def measure(self, s, z, losses, t):
@@ -558,8 +530,7 @@ class Copies(Training):
         _, z, _ = self.outputs(s, s.views)
         z1, z2 = z.chunk(2, -2)  # (R, M, n, d)
         tau = s.tau[:, None]
-        labels = self.shared.labels_viewed
-        supervised = losses.nscl(z1, z2, labels, tau)
+        supervised = losses.nscl(z1, z2, self.shared.labels_viewed, tau)
         free = losses.dcl(z1, z2, tau)
         return free - supervised
 
@@ -596,16 +567,13 @@ class Copies(Training):
 
 def unit(z: np.ndarray) -> np.ndarray:
     """Vectors z (..., d) divided by their lengths; 0 stays 0."""
-    length = np.linalg.norm(z, axis=-1, keepdims=True)
-    return z / np.maximum(length, 1e-30)
+    return z / np.maximum(np.linalg.norm(z, axis=-1, keepdims=True), 1e-30)
 
 
 def some_points(labels: np.ndarray) -> np.ndarray:
     """Positions of at most `SHOWN` test points, evenly spaced among the sorted ones."""
     n = len(labels)
-    count = min(SHOWN, n)
-    places = np.linspace(0, n - 1, count)
-    return places.round().astype(int)
+    return np.linspace(0, n - 1, min(SHOWN, n)).round().astype(int)
 
 
 def on_plane(z: np.ndarray, labels: np.ndarray) -> np.ndarray:
@@ -614,11 +582,8 @@ def on_plane(z: np.ndarray, labels: np.ndarray) -> np.ndarray:
     z (T, M, n, d) are the embeddings. There is one plane a run: nothing turns from one time to the next. It is not
     centred: points stay within their network's unit disc.
     """
-    drawn = z[:, :DISCS, some_points(labels)]
-    points = unit(drawn.astype(np.float64))
-    end = points[-1].reshape(-1, z.shape[-1])
-    covariance = np.cov(end.T)
-    _, vectors = np.linalg.eigh(covariance)
+    points = unit(z[:, :DISCS, some_points(labels)].astype(np.float64))
+    _, vectors = np.linalg.eigh(np.cov(points[-1].reshape(-1, z.shape[-1]).T))
     top = vectors[:, -2:]
     top = top[:, ::-1]  # the largest first
     place = np.abs(top).argmax(0)
@@ -632,8 +597,7 @@ def on_plane(z: np.ndarray, labels: np.ndarray) -> np.ndarray:
 
 def all_finite(tensors: list[Tensor]) -> Tensor:
     """(R,) whether all entries of tensors (R, ...) are finite."""
-    finite = [x.flatten(1).isfinite().all(1) for x in tensors]
-    return torch.stack(finite).all(0)
+    return torch.stack([x.flatten(1).isfinite().all(1) for x in tensors]).all(0)
 
 
 def of_each(z: Tensor, metric: Callable) -> np.ndarray:
@@ -653,8 +617,7 @@ def beside_first(metric: Callable, z: Tensor) -> np.ndarray:
     z = z.cpu()
 
     def of_network(i, k):
-        reference = z[i, 0]
-        return metric(reference, z[i, k])
+        return metric(z[i, 0], z[i, k])
 
     return of_each(z, of_network)
 
@@ -664,10 +627,7 @@ def layer_gaps(weights: list[Tensor]) -> Tensor:
     gaps = []
     for W in weights[: 2 * LAYERS : 2]:  # (R, M, out, in); the biases stand between
         size = torch.linalg.matrix_norm(W)
-        both = size + size[:, :1]
-        change = W - W[:, :1]
-        apart = torch.linalg.matrix_norm(change)
-        gaps.append(2 * apart / both)
+        gaps.append(2 * torch.linalg.matrix_norm(W - W[:, :1]) / (size + size[:, :1]))
     return torch.stack(gaps, -1)
 
 
@@ -679,8 +639,7 @@ def weight_angles(weights: list[Tensor], first: list[Tensor]) -> np.ndarray:
         changes.append(change.flatten(2))
     whole = torch.cat(changes[: 2 * LAYERS], 2)
     change = whole.cpu().numpy()
-    reference = change[:, :1]
-    return angle(change, reference)
+    return angle(change, change[:, :1])
 
 
 def class_angles(z: Tensor, first: Tensor, labels: Tensor) -> np.ndarray:
@@ -695,22 +654,19 @@ def class_angles(z: Tensor, first: Tensor, labels: Tensor) -> np.ndarray:
     for c in labels.unique():
         mine = change[:, :, labels == c]
         mean = mine.mean(2).cpu().numpy()  # (R, M, d)
-        reference = mean[:, :1]
-        found.append(angle(mean, reference))
+        found.append(angle(mean, mean[:, :1]))
     return np.mean(found, 0)
 
 
 def first_class_angles(z: Tensor, first: Tensor, labels: Tensor) -> np.ndarray:
     """(R, M) `pca_angle` of the first class; arguments as for `class_angles`."""
     mine = labels == labels[0]
-    z = z[:, :, mine]
-    z = z.cpu().numpy()
+    z = z[:, :, mine].cpu().numpy()
     start = first[:, 0, mine]  # of the reference
     start = start.cpu().numpy()
 
     def of_network(i, k):
-        reference = z[i, 0]
-        return pca_angle(start[i], reference, z[i, k])
+        return pca_angle(start[i], z[i, 0], z[i, k])
 
     return of_each(z, of_network)
 
@@ -735,14 +691,10 @@ def pca_angle(start: np.ndarray, a: np.ndarray, b: np.ndarray) -> np.ndarray:
         start: (n, d) embeddings at the start, which both networks share.
         a, b: (n, d) embeddings of both.
     """
-    cloud = np.concatenate([start, start, a, b])
-    cloud = cloud.astype(np.float64)
-    centred = cloud - cloud.mean(0)
-    _, _, axes = np.linalg.svd(centred, full_matrices=False)
+    cloud = np.concatenate([start, start, a, b]).astype(np.float64)
+    _, _, axes = np.linalg.svd(cloud - cloud.mean(0), full_matrices=False)
     axes = axes[:3].T
-    of_a = (a - start).mean(0)
-    of_b = (b - start).mean(0)
-    return angle(of_a @ axes, of_b @ axes)
+    return angle((a - start).mean(0) @ axes, (b - start).mean(0) @ axes)
 
 
 run = Copies.run

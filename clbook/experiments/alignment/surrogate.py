@@ -152,8 +152,7 @@ def views(config: Config, labels: Tensor | None = None) -> tuple[Tensor, ...]:
     within = normal(config.n)
     noise = normal(config.n) / math.sqrt(config.d)
     z = normalize(means[labels] + config.spread * within, dim=1)
-    view = normalize(z + config.noise * noise, dim=1)
-    return z, view, labels
+    return z, normalize(z + config.noise * noise, dim=1), labels
 
 
 def table(z1: Tensor, z2: Tensor) -> Tensor:
@@ -177,13 +176,10 @@ def batches(config: Config) -> Tensor:
             orders = [torch.randperm(n, generator=generator) for _ in range(rows)]
             places = torch.stack(orders)[:, : config.batch]
         classes = labels[places]
-        different = classes != classes[:, :1]
-        several = different.any(1)
-        places = places[several]
+        places = places[(classes != classes[:, :1]).any(1)]
         kept = len(places)
         counts = torch.zeros(kept, n, dtype=torch.int16)  # small: there may be many
-        ones = torch.ones_like(places, dtype=torch.int16)
-        counts.scatter_add_(1, places, ones)
+        counts.scatter_add_(1, places, torch.ones_like(places, dtype=torch.int16))
         drawn.append(counts)
         missing -= kept
     return torch.cat(drawn)
@@ -200,8 +196,7 @@ def below(counts: Tensor, labels: Tensor) -> Tensor:
     """
     n = counts.shape[-1]
     own = torch.eye(n, 2 * n, dtype=torch.bool, device=counts.device)
-    same = labels[..., :, None] == labels[..., None, :]
-    same = same.tile(2)
+    same = (labels[..., :, None] == labels[..., None, :]).tile(2)
     hidden = torch.stack([own.expand_as(same), same], -3)
     often = counts.log().tile(2)[..., None, None, :]  # (..., 1, 1, 2n)
     return often.masked_fill(hidden, -math.inf)
@@ -223,8 +218,7 @@ def logits(sims: Tensor, counts: Tensor, labels: Tensor, tau: float | Tensor) ->
 def batch_gradients(tables: Tensor, counts: Tensor, labels: Tensor, tau: float | Tensor) -> Tensor:
     """(..., 2, n, 2n) gradients of `batch_losses` in the tables; arguments as there."""
     n = counts.shape[-1]
-    scores = logits(tables, counts, labels, tau)
-    forces = scores.softmax(-1)
+    forces = logits(tables, counts, labels, tau).softmax(-1)
     partner = forces[..., n:].diagonal(dim1=-2, dim2=-1)
     partner.sub_(1)  # it pulls
     return forces * (shares(counts) / tau)
@@ -232,8 +226,7 @@ def batch_gradients(tables: Tensor, counts: Tensor, labels: Tensor, tau: float |
 
 def shares(counts: Tensor) -> Tensor:
     """(..., 1, n, 1) share of each anchor in the batch, 0 for points out of it; counts (..., n)."""
-    total = counts.sum(-1, keepdim=True)
-    share = counts / total
+    share = counts / counts.sum(-1, keepdim=True)
     return share[..., None, :, None]
 
 
@@ -254,8 +247,7 @@ def injections(
     scores = logits(sims, counts, labels, tau)
     p, q = scores.softmax(-1).unbind(-3)  # (..., n, 2n) each
     change = p - q
-    length = change.norm(dim=-1)[..., None, :, None]
-    of_anchors = length * (shares(counts) / tau)
+    of_anchors = change.norm(dim=-1)[..., None, :, None] * (shares(counts) / tau)
     injection = of_anchors.flatten(-3).norm(dim=-1)
     # p shares Z out among the keys, and q is 0 just at the positives.
     of_positives = (p * (q == 0)).sum(-1)  # (..., n)
@@ -282,16 +274,14 @@ def readings(z1: Tensor, z2: Tensor, labels: Tensor, tau: float) -> dict[str, fl
     }
     values = {}
     for name, part in below_the_line.items():
-        terms = part.logsumexp(1) - full[partner]
-        values[name] = float(terms.mean())
+        values[name] = float((part.logsumexp(1) - full[partner]).mean())
     written = -log_softmax(negatives, 1)[partner].mean()
     return values | {"NSCL, -log q_ii' as written (App. D.1)": float(written)}
 
 
 def loss_gaps(config: Config) -> tuple[float, float]:
     """(DCL - NSCL, CL - NSCL), all 2n views anchors, of n points whose classes are random, as in SA's batches."""
-    generator = stream(config.seed, CLASSES)
-    labels = torch.randint(config.classes, (config.n,), generator=generator)
+    labels = torch.randint(config.classes, (config.n,), generator=stream(config.seed, CLASSES))
     z1, z2, _ = views(config, labels)
     tau = config.tau
     dcl = losses.dcl(z1, z2, tau)
@@ -357,8 +347,7 @@ class Coupled(Training):
     def setup(self):
         s = self.state
         points = [self.points(config) for config in self.configs]
-        starts = [table(z1, z2) for z1, z2, _ in points]
-        tables = torch.stack(starts)
+        tables = torch.stack([table(z1, z2) for z1, z2, _ in points])
         s.weights = [torch.stack([tables, tables], 1)]  # (R, 2, n, 2n)
         *_, labels = zip(*points, strict=True)
         s.labels = torch.stack(labels)

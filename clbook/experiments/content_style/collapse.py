@@ -42,8 +42,7 @@ def loss(z: Tensor, views: Tensor, detach: bool = False) -> Tensor:
     of_others = squares[..., None, :]
     size = (of_anchors + of_others) / 2
     logits = z @ others.mT - size
-    n = z.shape[-2]
-    own = torch.eye(n, dtype=torch.bool)
+    own = torch.eye(z.shape[-2], dtype=torch.bool)
     logits = logits.masked_fill(own, -math.inf)
     push = logits.logsumexp(-1)
     apart = z - views
@@ -80,10 +79,8 @@ def surface(
 
 def pair_cosine(config: Config, samples: int = 20_000) -> float:
     """Mean cosine of the style parts of a pair, weighted by their squared length, on the sphere. Returns: rho."""
-    generator = stream(config.seed, COSINE)
-    z, positive = fresh_pairs(config, samples, generator)
+    z, positive = fresh_pairs(config, samples, stream(config.seed, COSINE))
     style = slice(config.d_c, None)
-    product = z * positive
-    together = product[:, style].sum()
+    together = (z * positive)[:, style].sum()
     size = z[:, style].square().sum()
     return float(together / size)

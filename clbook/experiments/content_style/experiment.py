@@ -95,8 +95,7 @@ class Config(Settings):
     @property
     def temperatures(self) -> np.ndarray:
         """(d,) the temperature of each embedding dimension."""
-        content = np.arange(self.d) < self.d_c
-        return self.tau * np.where(content, self.tau_c, self.tau_s)
+        return self.tau * np.where(np.arange(self.d) < self.d_c, self.tau_c, self.tau_s)
 
 
 @dataclasses.dataclass
@@ -174,8 +173,7 @@ def fresh_pairs(config: Config, n: int, generator: torch.Generator) -> tuple[Ten
     """
     c = config
     z = latents.marginal(n, c.d, c.space, generator)
-    positive = latents.positives(z, c.d_c, c.style_sd, c.space, generator, c.content_sd)
-    return z, positive
+    return z, latents.positives(z, c.d_c, c.style_sd, c.space, generator, c.content_sd)
 
 
 class Encoders(Training):
@@ -188,8 +186,7 @@ class Encoders(Training):
     def setup(self):
         c = self.config
         s = self.state
-        times = recorded_times(c.steps, c.record_every, ratio=1.5)
-        self.times = set(times)
+        self.times = set(recorded_times(c.steps, c.record_every, ratio=1.5))
         s.mixing = self.mixings()
         s.d_c = self.column("d_c")
         s.style_sd = self.column("style_sd")
@@ -204,11 +201,8 @@ class Encoders(Training):
         """(R, 1, d) `Config.temperatures` of each run."""
         wide = torch.float64
         content = torch.arange(self.config.d) < self.column("d_c")
-        tau_c = self.column("tau_c", wide)
-        tau_s = self.column("tau_s", wide)
-        own = torch.where(content, tau_c, tau_s)
-        tau = self.column("tau", wide) * own
-        return tau.float()
+        own = torch.where(content, self.column("tau_c", wide), self.column("tau_s", wide))
+        return (self.column("tau", wide) * own).float()
 
     def mixings(self) -> list[Tensor]:
         """The matrices (R, d, d) of each layer of g."""
@@ -221,8 +215,7 @@ class Encoders(Training):
     def first_weights(self) -> list[Tensor]:
         """Weights (R, out, in) of all layers of f, then, unless f is linear, their biases (R, out)."""
         c = self.config
-        hidden = [c.width] * (c.layers - 1)
-        widths = (c.d, *hidden, c.d)
+        widths = (c.d, *[c.width] * (c.layers - 1), c.d)
         if c.layers == 1:
             return self.networks(widths)[:1]
         return deep_start(self.networks(widths))
@@ -231,8 +224,7 @@ class Encoders(Training):
         """Parameters of R networks: weight (R, out, in) and bias (R, out), layer by layer."""
         networks = []
         for config in self.configs:
-            generator = stream(config.seed, WEIGHTS)
-            networks.append(MLP(widths, "leaky_relu", generator))
+            networks.append(MLP(widths, "leaky_relu", stream(config.seed, WEIGHTS)))
         return stacked(networks)
 
     # Pairs.
@@ -249,10 +241,8 @@ class Encoders(Training):
             return self.numbers(c.n, generator)
 
         one = numbers(stream(c.seed, PAIRS))
-        block = DRAWN_AT_ONCE // one.numel()
-        block = max(1, min(BLOCK, block))
-        generators = streams(self.configs, PAIRS)
-        return Draws(generators, numbers, block)
+        block = max(1, min(BLOCK, DRAWN_AT_ONCE // one.numel()))
+        return Draws(streams(self.configs, PAIRS), numbers, block)
 
     def tested_pairs(self) -> Sequence[Tensor]:
         """Latents and positives (R, n, d) on which all quantities on request are measured."""
@@ -290,11 +280,8 @@ class Encoders(Training):
     def objective(self, s: State, z: Tensor, positive: Tensor) -> Tensor:
         """(R,) InfoNCE of pairs (R, n, d). As in CS eq. 1 the positives are compared with the n latents z."""
         c = self.config
-        both = torch.cat([z, positive], 1)
-        x = latents.mixed(both, s.mixing)
-        *_, embedded = self.layers(s.weights, x)
-        n = z.shape[1]
-        f_z, f_positive = embedded.split(n, 1)
+        *_, embedded = self.layers(s.weights, latents.mixed(torch.cat([z, positive], 1), s.mixing))
+        f_z, f_positive = embedded.split(z.shape[1], 1)
         return infonce(f_positive, f_z, tau=s.tau, p=c.p, normalize=c.normalize)
 
     def begin(self, s):
@@ -334,8 +321,7 @@ class Encoders(Training):
         if self.linear:
             return (s.weights[0] @ s.mixing[0]).double()
         d = self.config.d
-        shape = (len(self.configs), d, d)
-        return torch.full(shape, math.nan, dtype=torch.float64)
+        return torch.full((len(self.configs), d, d), math.nan, dtype=torch.float64)
 
     # What a page shows besides.
 
@@ -355,16 +341,13 @@ class Encoders(Training):
         means = []
         for kind in (1 - style, style):
             whole = (kind * values).sum(-1)
-            count = kind.sum(-1)
-            means.append(whole / count)
+            means.append(whole / kind.sum(-1))
         return torch.stack(means, -1)
 
     def shown_of_map(self, s: State, map_: Tensor) -> dict:
         """Gains, singular values over the largest, mean gains (content, style), `style_gain`, and who is style."""
         gain = map_.square().sum(-2).sqrt()
-        gram = map_.mT @ map_
-        squares = torch.linalg.eigvalsh(gram).flip(-1)
-        squares = squares.clamp(min=0)
+        squares = torch.linalg.eigvalsh(map_.mT @ map_).flip(-1).clamp(min=0)
         shares = squares / squares[..., :1]
         means = self.means(s, gain)
         return {
@@ -384,8 +367,7 @@ class Encoders(Training):
         _, *hidden, output = self.layers(s.weights, x)
         by_layer = [explained(z, x)]
         if hidden:
-            stack = torch.stack(hidden, 1)
-            by_layer += explained(z[:, None], stack).unbind(1)
+            by_layer += explained(z[:, None], torch.stack(hidden, 1)).unbind(1)
         by_layer.append(explained(z, output))
 
         means = [self.means(s, r2) for r2 in by_layer]
@@ -402,12 +384,10 @@ class Encoders(Training):
         """R^2 of the latents in each layer, NaN where f is linear; "finite" is False where a layer has overflowed."""
         c = self.config
         z, _ = s.tested
-        shape = (len(z), c.layers + 1, c.d)
-        found = np.full(shape, np.nan)
+        found = np.full((len(z), c.layers + 1, c.d), np.nan)
         if c.layers == 1:
             return {"r2": found}
-        x = latents.mixed(z, s.mixing)
-        layers = self.layers(s.weights, x)
+        layers = self.layers(s.weights, latents.mixed(z, s.mixing))
         whole = torch.cat(layers, 2).flatten(1)
         finite = whole.isfinite().all(1)
         for i, fine in enumerate(finite.tolist()):
@@ -462,8 +442,7 @@ def deep_start(parameters: Sequence[Tensor]) -> list[Tensor]:
     """
     size = 6**0.5
     weights = [size * weight for weight in parameters[::2]]
-    biases = [torch.zeros_like(bias) for bias in parameters[1::2]]
-    return weights + biases
+    return weights + [torch.zeros_like(bias) for bias in parameters[1::2]]
 
 
 run = Encoders.run

@@ -127,8 +127,7 @@ class Result(Outcome):
     def rank(self) -> np.ndarray:
         """(T, places) effective rank, as `metrics.effective_rank`: exp of the entropy of the shares of the sizes."""
         sizes = np.sqrt(np.nan_to_num(self.spectrum))
-        shares = sizes / sizes.sum(-1, keepdims=True)
-        return np.exp(entr(shares).sum(-1))
+        return np.exp(entr(sizes / sizes.sum(-1, keepdims=True)).sum(-1))
 
 
 Images = tuple[Tensor, Tensor]  # grey images (n, pixels) in [0, 1], and their labels (n,)
@@ -151,9 +150,7 @@ def split(name: str, n: int, n_test: int, seed: int) -> tuple[Images, Images]:
         x = x.unflatten(1, (3, -1)).mean(1)  # to grey
     order = torch.randperm(len(x), generator=generator)
     first, rest = order[:n], order[n:]
-    train = (x[first], labels[first])
-    test = (x[rest], labels[rest])
-    return train, test
+    return (x[first], labels[first]), (x[rest], labels[rest])
 
 
 @functools.lru_cache(maxsize=4)
@@ -165,8 +162,7 @@ def material(name: str, n: int, n_test: int, seed: int, files: tuple):
     train, test = split(name, n, n_test, seed)
     x, _ = train
     generator = stream(seed, COPIES)
-    copies = [augment.images(x, generator) for _ in range(BANK)]
-    return train, test, torch.stack(copies)
+    return train, test, torch.stack([augment.images(x, generator) for _ in range(BANK)])
 
 
 def places(config: Config, weights: Sequence[Tensor], x: Tensor) -> dict[str, Tensor]:
@@ -214,8 +210,7 @@ class Projectors(Training):
     def setup(self):
         c = self.config
         s = self.state
-        times = recorded_times(c.steps, c.record_every or c.steps)
-        self.times = set(times)
+        self.times = set(recorded_times(c.steps, c.record_every or c.steps))
         self.read_images()
         s.weights = self.first_weights()
         s.noise = self.column("noise")
@@ -235,14 +230,12 @@ class Projectors(Training):
         made = [material(c.data, c.n, c.n_test, seed, files) for seed in seeds]
         shared.train, shared.test, banks = zip(*made, strict=True)
         shared.banks = torch.stack(banks)  # (seeds, BANK, n, pixels)
-        places = [seeds.index(seed) for seed in of_runs]
-        self.state.own = torch.tensor(places)
+        self.state.own = torch.tensor([seeds.index(seed) for seed in of_runs])
 
     def first_weights(self) -> list[Tensor]:
         """Tensors (R, ...) of f, then of the projector; a run's two networks take their start from one stream."""
         c = self.config
-        pixels = self.shared.banks.shape[-1]
-        widths_of_f = (pixels, c.width, c.width, c.d)
+        widths_of_f = (self.shared.banks.shape[-1], c.width, c.width, c.d)
         widths_of_p = (c.d, c.width, c.d)
         encoders = []
         projectors = []
@@ -268,12 +261,10 @@ class Projectors(Training):
         pixels = self.shared.banks.shape[-1]
         count = 2 * c.batch  # views of a step
         largest = max(count * pixels, c.n)  # numbers of one step
-        block = DRAWN_AT_ONCE // largest
-        block = max(1, min(BLOCK, block))
+        block = max(1, min(BLOCK, DRAWN_AT_ONCE // largest))
 
         def batch(generator):
-            order = torch.randperm(c.n, generator=generator)
-            return order[: c.batch]
+            return torch.randperm(c.n, generator=generator)[: c.batch]
 
         def copies(generator):
             ranks = torch.rand(BANK, c.batch, generator=generator).argsort(0)
@@ -288,17 +279,14 @@ class Projectors(Training):
 
     def views(self, s: State, drawn) -> Tensor:
         """(R, 2 batch, pixels): one view of each image of a batch, then a second one of each."""
-        own = s.own[:, None]
-        images = drawn.batch.repeat(1, 2)
-        copies = self.shared.banks[own, drawn.copies, images]
+        copies = self.shared.banks[s.own[:, None], drawn.copies, drawn.batch.repeat(1, 2)]
         return copies + s.noise * drawn.noise
 
     # Training.
 
     def objective(self, s: State, views: Tensor) -> Tensor:
         """(R,) the loss on views as from `views`."""
-        seen = places(self.config, s.weights, views)
-        u, v = seen["z"].chunk(2, 1)
+        u, v = places(self.config, s.weights, views)["z"].chunk(2, 1)
         first_view = symbol_context(u / s.tau, v)  # anchors are the first views, then the second
         second_view = symbol_context(v / s.tau, u)
         return (first_view + second_view) / 2
@@ -307,8 +295,7 @@ class Projectors(Training):
         return s.replace(memory=adam_memory(s.weights))
 
     def forward(self, s, drawn, t):
-        views = self.views(s, drawn)
-        losses = self.objective(s, views)
+        losses = self.objective(s, self.views(s, drawn))
         return losses[:, None], losses
 
     def step(self, s, drawn, losses, t):
@@ -355,8 +342,7 @@ class Projectors(Training):
 
     def features(self, s: State, i: int, x: Tensor) -> dict[str, Tensor]:
         """{place: (n, d)} what run i makes of images x (n, pixels)."""
-        weights = [w[i : i + 1] for w in s.weights]
-        seen = places(self.config, weights, x[None])
+        seen = places(self.config, [w[i : i + 1] for w in s.weights], x[None])
         return {place: z[0] for place, z in seen.items()}
 
     def result(self, i, columns, head):

@@ -132,8 +132,7 @@ class Result(Outcome):
         """The diagnosis of the run; `more` goes to `diagnose.report`."""
         config = self.config
         used = self.after if config.use == "projector" else self.before
-        pixels = self.raw[:, : SIDE**2]
-        factors = {"the stamp": self.raw[:, -1], "the ink": pixels.mean(1)}
+        factors = {"the stamp": self.raw[:, -1], "the ink": self.raw[:, : SIDE**2].mean(1)}
         return diagnose.report(
             self.z1,
             self.z2,
@@ -170,8 +169,7 @@ def _bars():
     distance = 0.6 * (2 * torch.rand(count, 1, 1, generator=generator) - 1)
     places = torch.linspace(-1, 1, SIDE)
     across = places * torch.cos(angle) + places[:, None] * torch.sin(angle) - distance
-    pictures = torch.exp(-((across / 0.2) ** 2))
-    return pictures.flatten(1), labels.numpy()
+    return torch.exp(-((across / 0.2) ** 2)).flatten(1), labels.numpy()
 
 
 def stamps(count: int, generator: Generator) -> Tensor:

@@ -153,8 +153,7 @@ class Digits(Training):
         pixels, labels = IMAGES["digits"]()
         order = np.random.RandomState(0).permutation(len(labels))
         # In 16 grey levels, 0 .. 15, and not in 17: a page holds two in a byte.
-        grey = torch.from_numpy(pixels[order].clip(max=15))
-        small = grey.reshape(1, -1, 8, 8) / 15
+        small = torch.from_numpy(pixels[order].clip(max=15)).reshape(1, -1, 8, 8) / 15
         canvas = F.pad(small, [(SIDE - 8) // 2] * 4)
         self.shared.labels = torch.from_numpy(labels[order[-SHOWN:]])
 
@@ -211,8 +210,7 @@ class Digits(Training):
 
     def step(self, s, drawn, losses, t):
         """Adam."""
-        gradients = self.gradients(losses, s.weights)
-        weights, memory = adam(s.weights, gradients, s.adam, s.lr)
+        weights, memory = adam(s.weights, self.gradients(losses, s.weights), s.adam, s.lr)
         return {"weights": weights, "adam": memory}
 
     @torch.no_grad()

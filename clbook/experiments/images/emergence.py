@@ -88,15 +88,13 @@ class Emergence(Training):
         banks = []
         for x, k in zip(s.x, self.configs, strict=True):
             generator = stream(k.seed, BANK)
-            copies = [view(x, generator) for _ in range(c.bank)]
-            banks.append(torch.stack(copies))
+            banks.append(torch.stack([view(x, generator) for _ in range(c.bank)]))
         s.bank = torch.stack(banks)  # (R, bank, n, channels, side, side)
         networks = [CNN(s.x.shape[2:], 1, generator=stream(k.seed, WEIGHTS)) for k in self.configs]
         s.weights = stacked(networks)
         self.net = networks[0]
         self.names = [name for name, _ in self.net.named_parameters()]
-        starts = [data.ball(c.n, 1, k.eps, stream(k.seed, START)) for k in self.configs]
-        R = torch.stack(starts)
+        R = torch.stack([data.ball(c.n, 1, k.eps, stream(k.seed, START)) for k in self.configs])
         s.shift = R - self.outputs(s.weights, s.x)
         shifts = [R - self.outputs(s.weights, views) for views in s.bank.unbind(1)]
         s.shifts = torch.stack(shifts, 1)  # (R, bank, n, 1)
@@ -122,13 +120,11 @@ class Emergence(Training):
         of_views = s.shifts[runs, drawn.view]
         images = torch.cat([s.x, views], 1)
         shifts = torch.cat([s.shift, of_views], 1)
-        both = self.outputs(s.weights, images) + shifts
-        z, v = both.chunk(2, 1)
+        z, v = (self.outputs(s.weights, images) + shifts).chunk(2, 1)
         return z, simplified(z, v[:, None], s.tau)
 
     def step(self, s, drawn, losses, t):
-        gradients = self.gradients(losses, s.weights)
-        return {"weights": sgd(s.weights, gradients, s.lr)}
+        return {"weights": sgd(s.weights, self.gradients(losses, s.weights), s.lr)}
 
     @torch.no_grad()
     def measure(self, s, z, losses, t):

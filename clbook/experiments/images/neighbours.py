@@ -42,8 +42,7 @@ def among_its_own(neighbours: np.ndarray, labels: np.ndarray) -> np.ndarray:
 
     labels: (m,) the classes of the images.
     """
-    alike = neighbours == labels[:, None]
-    return alike.sum(-1) >= OF_CLASS
+    return (neighbours == labels[:, None]).sum(-1) >= OF_CLASS
 
 
 def of_each(labels: torch.Tensor, count: int, generator: torch.Generator) -> torch.Tensor:
@@ -51,8 +50,7 @@ def of_each(labels: torch.Tensor, count: int, generator: torch.Generator) -> tor
     chosen = []
     for label in labels.unique():
         own = torch.nonzero(labels == label)[:, 0]
-        shuffled = torch.randperm(len(own), generator=generator)
-        chosen.append(own[shuffled[:count]])
+        chosen.append(own[torch.randperm(len(own), generator=generator)[:count]])
     return torch.cat(chosen)
 
 

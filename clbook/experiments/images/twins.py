@@ -122,9 +122,7 @@ def run(config: Config, *, progress=None, device=None) -> Result:
     rows = [compared(copies)]
 
     def made(stopped):
-        table = {}
-        for name in rows[0]:
-            table[name] = np.array([row[name] for row in rows])
+        table = {name: np.array([row[name] for row in rows]) for name in rows[0]}
         epochs = np.minimum(np.arange(len(rows)) * config.every, config.epochs)
         steps = np.full((max(len(copy.steps) for copy in copies), len(copies)), np.nan, np.float32)
         for k, copy in enumerate(copies):

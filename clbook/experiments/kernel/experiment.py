@@ -181,11 +181,8 @@ def dataset(config: Config) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     centres = centres_of(config)
     N, D = centres.shape
     others = N - 1
-    weight = others + config.ratio
-    last = max(1, round(n * config.ratio / weight))
-    of_others = data.balanced_labels(n - last, others)
-    of_last = torch.full((last,), others)
-    labels = torch.cat([of_others, of_last])
+    last = max(1, round(n * config.ratio / (others + config.ratio)))
+    labels = torch.cat([data.balanced_labels(n - last, others), torch.full((last,), others)])
     diameter = 2 * config.delta
     around = data.ball(n, D, diameter, stream(config.seed, DATA))
     x = centres[labels] + around.double()
@@ -202,8 +199,7 @@ def orbits(x: torch.Tensor, angle: float) -> torch.Tensor:
     """Returns the points x (n, D) and VIEWS copies of them, turned by -angle to angle degrees: (1 + VIEWS, n, D)."""
     angles = torch.linspace(-angle, angle, VIEWS).to(x).deg2rad()
     points = x[None]
-    turned = augment.turn(points, angles[:, None])
-    return torch.cat([points, turned])
+    return torch.cat([points, augment.turn(points, angles[:, None])])
 
 
 def partial_gradient(
@@ -223,8 +219,7 @@ def partial_gradient(
 def network(config: Settings, D: int) -> Averaging:
     """The network of a run at its start, on inputs of D dimensions, in float64."""
     c = config
-    net = Averaging(D, c.d, c.width, c.activation, c.width**-0.5, stream(c.seed, WEIGHTS))
-    return net.double()
+    return Averaging(D, c.d, c.width, c.activation, c.width**-0.5, stream(c.seed, WEIGHTS)).double()
 
 
 class TwoFlows(Training):
@@ -243,8 +238,7 @@ class TwoFlows(Training):
         self.steps = c.steps - 1
         self.times = set(recorded_times(self.steps))
         self.trains = c.flow != "vanilla"
-        made = [dataset(config) for config in self.configs]
-        points, labels, starts = zip(*made, strict=True)
+        points, labels, starts = zip(*[dataset(config) for config in self.configs], strict=True)
         self.inputs = []
         turned = []
         for config, x, own in zip(self.configs, points, labels, strict=True):
@@ -278,9 +272,7 @@ class TwoFlows(Training):
     def output(self, s: State, inner: torch.Tensor) -> torch.Tensor:
         """g (R, 1 + VIEWS, n, d) of the points and views, VA eq. 18, with inner weights B (R, M d, D)."""
         c = self.config
-        activation = ACTIVATIONS[c.activation]()
-        x = s.x.flatten(1, 2)
-        units = activation(affine(x, inner))
+        units = ACTIVATIONS[c.activation]()(affine(s.x.flatten(1, 2), inner))
         summed = units.unflatten(-1, (c.d, -1)).sum(-1)
         outputs = c.width**-0.5 * summed
         return outputs.unflatten(1, (-1, c.n))
@@ -301,14 +293,12 @@ class TwoFlows(Training):
 
     def step(self, s, drawn, losses, t):
         if self.trains:
-            gradients = self.gradients(losses, s.weights)
-            return {"weights": sgd(s.weights, gradients, s.lr)}
+            return {"weights": sgd(s.weights, self.gradients(losses, s.weights), s.lr)}
         z = s.weights[0].detach()
         count = z.shape[1]
         views = z[:, None, 1:].expand(-1, count, -1, -1, -1)  # the same for all particles
         slope = partial_gradient(z, views, s.tau[..., None])  # each particle's own
-        rate = s.lr[..., None]
-        return {"weights": [z - rate * slope]}
+        return {"weights": [z - s.lr[..., None] * slope]}
 
     @torch.no_grad()
     def measure(self, s, z, losses, t):
@@ -316,10 +306,8 @@ class TwoFlows(Training):
         points = z[:, 0]
         copies = z[:, 1:]
         row = {"z": points, "copies": copies}
-        apart = (copies - z[:, :1]).norm(dim=-1)
-        row["spread"] = apart.flatten(1).amax(1)
-        from_start = (points - s.R).norm(dim=-1)
-        row["moved"] = from_start.amax(1)
+        row["spread"] = (copies - z[:, :1]).norm(dim=-1).flatten(1).amax(1)
+        row["moved"] = (points - s.R).norm(dim=-1).amax(1)
         after = self.embed(self.later(s))
         row["finite"] = after.flatten(1).isfinite().all(1)
         if self.wants("measured"):
@@ -336,11 +324,9 @@ class TwoFlows(Training):
         """Sizes of the clusters, how far their means have moved (R, clusters), and that of the last one as a share."""
         names = torch.arange(self.config.clusters)
         members = (s.labels[..., None] == names).to(s.R)  # (R, n, clusters)
-        moved = recorded["z"] - s.R
-        sums = members.mT @ moved
+        sums = members.mT @ (recorded["z"] - s.R)
         sizes = members.sum(1)
-        means = sums / sizes[..., None]
-        shift = means.norm(dim=-1)
+        shift = (sums / sizes[..., None]).norm(dim=-1)
         others = shift[:, :-1].mean(-1).clamp(min=1e-300)
         return {
             "shift": shift,
@@ -376,8 +362,7 @@ class TwoFlows(Training):
         # (N, N, d, d), VA eq. 20
         between = kernels.one_hidden(inner, centres, c.activation, c.d, 1 / c.width)
         blocks = -torch.einsum("qrkl,r,rl->qk", between, share, mean)[labels]
-        gain = torch.einsum("qqkk->qk", between)
-        beta = (gain / norms[:, None]).numpy()
+        beta = (torch.einsum("qqkk->qk", between) / norms[:, None]).numpy()
         by_cluster = theory.cluster_velocity(share, norms, beta, mean.numpy())
         by_point = theory.cluster_velocity(
             share[labels], norms[labels], beta[labels], gradient.numpy()
@@ -392,8 +377,7 @@ class TwoFlows(Training):
 
     def result(self, i, columns, head):
         inputs = self.inputs[i]
-        sizes = np.bincount(inputs["labels"])
-        share = sizes / self.config.n
+        share = np.bincount(inputs["labels"]) / self.config.n
         return Result(**head, **inputs, **columns, share=share)
 
 

@@ -95,8 +95,7 @@ def even(count: int, dim: int) -> torch.Tensor:
     if count <= 2 or count == 2 * dim:
         return torch.cat([axes[: (count + 1) // 2], -axes[: count // 2]])
     # A simplex: unit vectors of R^(dim + 1), projected.
-    corners = torch.from_numpy(helmert(dim + 1).T)
-    return F.normalize(corners, dim=1)
+    return F.normalize(torch.from_numpy(helmert(dim + 1).T), dim=1)
 
 
 @functools.cache
@@ -108,8 +107,7 @@ def _apart(numbers: tuple[int, ...], dim: int) -> torch.Tensor:
     rows = []
     for count in numbers:
         places = even(count, dim)
-        squares = (places - places[0]).square().sum(1)
-        rows.append(squares / 2)
+        rows.append((places - places[0]).square().sum(1) / 2)
     return pad_sequence(rows, batch_first=True, padding_value=math.inf)
 
 
@@ -180,8 +178,7 @@ def _approach(taus: tuple[float, ...]) -> tuple[torch.Tensor, torch.Tensor]:
     """Eq. 1 (many copies) of 1 .. MOST even points on the circle, (t, MOST), and its plateau, (t, 1), at `taus`."""
     plateau = torch.tensor([theory.circle_plateau(tau) for tau in taus], dtype=torch.float64)
     tau = torch.tensor(taus, dtype=torch.float64)[:, None, None]
-    losses = even_loss(range(1, MOST + 1), tau, EQ1)
-    return losses, plateau[:, None]
+    return even_loss(range(1, MOST + 1), tau, EQ1), plateau[:, None]
 
 
 def reach(taus: Sequence[float], tolerance: float) -> np.ndarray:

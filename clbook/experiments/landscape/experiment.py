@@ -167,21 +167,17 @@ def restricted(matrix: torch.Tensor, config: Config) -> tuple[torch.Tensor, torc
     tangential = config.dim - 1  # directions of each point
     of_copies = helmert(config.copies, full=True)
     mean_first = np.kron(np.eye(config.clusters), of_copies)  # row 0 of each block is the mean
-    basis = np.kron(mean_first, np.eye(tangential))
-    basis = torch.from_numpy(basis).to(matrix)
+    basis = torch.from_numpy(np.kron(mean_first, np.eye(tangential))).to(matrix)
     mixed = basis @ matrix @ basis.T
-    row = np.arange(len(matrix)) // tangential
-    whole = row % config.copies == 0
+    whole = np.arange(len(matrix)) // tangential % config.copies == 0
     split = ~whole
     return mixed[whole][:, whole], mixed[split][:, split]
 
 
 def views(config: Config, z: torch.Tensor) -> torch.Tensor:
     """(2, n, d) the two views of the points z, `jitter` apart; equal to z where that is 0."""
-    draws = stream(config.seed, VIEWS)
-    noise = torch.randn(2, *z.shape, generator=draws, dtype=z.dtype)
-    moved = z + config.jitter * noise.to(z.device)
-    return F.normalize(moved, dim=2)
+    noise = torch.randn(2, *z.shape, generator=stream(config.seed, VIEWS), dtype=z.dtype)
+    return F.normalize(z + config.jitter * noise.to(z.device), dim=2)
 
 
 def of_views(config: Config, z: torch.Tensor) -> dict[str, float]:
@@ -208,8 +204,7 @@ def run(config: Config, *, progress: Callable | None = None, device=None) -> Res
         z = places(config).repeat_interleave(config.copies, 0).to(device)
         measured = of_views(config, z)
         slope = gradient(config, z)
-        along = slope - (slope * z).sum(1, keepdim=True) * z
-        tangential = along.norm(dim=1)
+        tangential = (slope - (slope * z).sum(1, keepdim=True) * z).norm(dim=1)
         whole = config.clusters * (config.dim - 1)
         split = (config.copies - 1) * whole
         curvatures = {"whole": np.full(whole, math.nan), "split": np.full(split, math.nan)}

@@ -63,8 +63,7 @@ def losses_by_name(tau: float) -> dict[str, Callable]:
         return -t / tau
 
     def fixed_byol(z1, z2):
-        predicted = z1 * z1.new_tensor(PREDICTOR)
-        return byol(predicted, z2)
+        return byol(z1 * z1.new_tensor(PREDICTOR), z2)
 
     return {
         "NT-Xent, eq. 1": lambda z1, z2: nt_xent_mean(z1, z2, tau),
@@ -92,9 +91,7 @@ def forget(config: MapsConfig) -> Maps:
     views = torch.cat([plane.expand(3, -1, -1), brightness], 2)
     nearest = torch.cdist(views[..., :2], plane).argmin(2)  # (3, n)
     z, z1, z2 = targets[:, nearest].unbind(1)  # (4, n, 2) each
-    losses = {}
-    for name, loss in losses_by_name(config.tau).items():
-        losses[name] = loss(z1, z2).numpy()
+    losses = {name: loss(z1, z2).numpy() for name, loss in losses_by_name(config.tau).items()}
     accuracy = [readout(points, labels) for points in z]
     return Maps(
         x=views[0].numpy(),
@@ -119,8 +116,7 @@ class Shuffle:
 
     def __init__(self, n: int = 120, seed: int = 0):
         self.labels = np.arange(n) * 3 // n
-        draws = torch.Generator().manual_seed(seed)
-        self.order = torch.randperm(n, generator=draws).numpy()
+        self.order = torch.randperm(n, generator=torch.Generator().manual_seed(seed)).numpy()
         self.counts = [k for k in range(1, n + 1) if n % k == 0]
 
     def places(self, K: int) -> np.ndarray:
@@ -136,8 +132,7 @@ class Shuffle:
 
     def uniform(self, tau: float) -> float:
         """What eq. 1 of n points tends to with the number of places: log(1 + 2 G - 2/n) of the uniform distribution."""
-        plateau = theory.circle_plateau(tau)
-        return float(np.log(np.exp(plateau) - 2 / len(self.labels)))
+        return float(np.log(np.exp(theory.circle_plateau(tau)) - 2 / len(self.labels)))
 
     def readout(self, z: np.ndarray) -> float:
         """`readout` of a map to z (n, 2)."""

@@ -78,8 +78,7 @@ class Classifiers(Training):
         generators = [stream(config.seed, CLASSIFIER) for config in self.configs]
         heads = 1 if c.d % 2 else 2
         sizes = {"layers": LAYERS, "heads": heads, "hidden": HIDDEN}
-        net = Transformer(c.N, 2, c.d, c.k, generators, **sizes)
-        first, self.classify = functional(net)
+        first, self.classify = functional(Transformer(c.N, 2, c.d, c.k, generators, **sizes))
         count = len(self.starts)
         weights = [torch.stack([w] * count, 1) for w in first]
         s.classifier_memory = adam_memory(weights)
@@ -122,8 +121,7 @@ class Classifiers(Training):
         flat = [w.flatten(0, 1) for w in weights]  # (R S, ...): as many networks
         pairs = self.shared.pairs[numbers]
         pairs = pairs.repeat_interleave(count, 0)  # (R S, n, 2)
-        answers = self.classify(flat, pairs)
-        return answers.unflatten(0, (-1, count))
+        return self.classify(flat, pairs).unflatten(0, (-1, count))
 
     def cross_entropy(self, weights: Weights, numbers: Tensor) -> Tensor:
         """(R, S) mean over the pairs with `numbers` (R, n) of -log p(a + b mod k)."""
@@ -131,8 +129,7 @@ class Classifiers(Training):
         logs = scores.log_softmax(-1)  # (R, S, n, k)
         sums = self.shared.sums[numbers]
         place = sums[:, None].expand(logs.shape[:3])  # (R, S, n)
-        right = logs.gather(3, place[..., None])
-        return -right.mean((2, 3))
+        return -logs.gather(3, place[..., None]).mean((2, 3))
 
     def classifier_epoch(
         self, s: State, weights: Weights, order: Tensor
@@ -168,6 +165,4 @@ class Classifiers(Training):
         """(R, S) the share of unseen pairs that each classifier adds correctly."""
         scores = self.scores(weights, s.unseen)
         answers = scores.argmax(-1)  # (R, S, n)
-        sums = self.shared.sums[s.unseen]
-        right = answers == sums[:, None]
-        return right.double().mean(2)
+        return (answers == self.shared.sums[s.unseen][:, None]).double().mean(2)

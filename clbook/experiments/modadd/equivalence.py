@@ -36,8 +36,7 @@ class Finite:
             )
         *columns, _ = zip(*rows, strict=True)
         names = [tuple(dict.fromkeys(column)) for column in columns]
-        shape = [len(axis) for axis in names]
-        p = np.zeros(shape)
+        p = np.zeros([len(axis) for axis in names])
         for *place, weight in rows:
             if not (isinstance(weight, numbers.Real) and 0 <= weight < np.inf):
                 raise ValueError(
@@ -81,8 +80,7 @@ def cmodadd_table(
     if not 0 < share < 1:
         raise ValueError(f"share = {share!r} is not allowed: share must be a number > 0 and < 1")
     symbols, contexts = data.cmodadd(N, k)
-    generator = torch.Generator().manual_seed(seed)
-    weights = one_heavy_context(symbols, heavy, share, generator)
+    weights = one_heavy_context(symbols, heavy, share, torch.Generator().manual_seed(seed))
     samples = zip(symbols.tolist(), contexts.tolist(), weights.tolist(), strict=True)
     rows = []
     for symbol, context, weight in samples:
@@ -103,13 +101,11 @@ def random_table(seed: int = 0, broken: str = "none", contexts: int = 24) -> Fin
         return weights / weights.sum(-1, keepdims=True)
 
     generator = np.random.default_rng(seed)
-    symbol = generator.dirichlet(np.full(SYMBOLS, 5.0))
-    symbol = symbol[:, None, None]
+    symbol = generator.dirichlet(np.full(SYMBOLS, 5.0))[:, None, None]
     context = draws("contexts", contexts)[..., None]
     answer = draws("answers", contexts, 2)
     p = symbol * context * answer
-    names = [tuple(range(size)) for size in p.shape]
-    return Finite(*names, p)
+    return Finite(*[tuple(range(size)) for size in p.shape], p)
 
 
 def conditional_gap(joint: np.ndarray) -> np.ndarray:
@@ -121,8 +117,7 @@ def conditional_gap(joint: np.ndarray) -> np.ndarray:
 
 def _total_variation(p: np.ndarray) -> np.ndarray:
     """Between all pairs of the distributions p (S, ..., k): (S, S, ...)."""
-    apart = np.abs(p[:, None] - p[None])
-    return apart.sum(-1) / 2
+    return np.abs(p[:, None] - p[None]).sum(-1) / 2
 
 
 def semantic_gap(distribution: Finite) -> np.ndarray:

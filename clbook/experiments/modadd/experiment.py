@@ -163,8 +163,7 @@ class Result(Outcome):
     @property
     def collapsed(self) -> bool:
         """Whether at the end every distance is small and the loss that of guessing: the ratio says nothing then."""
-        seen = min(self.config.batch, self.config.samples)
-        guessing = self.loss[-1] > 0.99 * math.log(seen)
+        guessing = self.loss[-1] > 0.99 * math.log(min(self.config.batch, self.config.samples))
         return bool(guessing and not self.different[-1] > COLLAPSED)
 
 
@@ -186,8 +185,7 @@ def distances(tables: Tensor, k: int) -> tuple[Tensor, Tensor]:
     for kind in (same, ~same):
         one = tables[..., u[kind], :]
         other = tables[..., v[kind], :]
-        length = (one - other).norm(dim=-1)
-        means.append(length.mean(-1))
+        means.append((one - other).norm(dim=-1).mean(-1))
     equivalent, different = means
     return equivalent, different
 
@@ -230,22 +228,19 @@ class Samples:
         symbols, contexts = data.cmodadd(N, config.k)
         count = len(symbols)
         if config.misaligned == "shuffled":
-            order = torch.randperm(count, generator=generator)
-            symbols = symbols[order]
+            symbols = symbols[torch.randperm(count, generator=generator)]
         kept = torch.randperm(count, generator=generator)
         if not whole:
             kept = kept[: config.samples]
         self.symbols = symbols[kept]
         self.contexts = contexts[kept]
         one = torch.randint(N, (1,), generator=generator).tolist()
-        kinds = {"one": one, "all": range(N)}
-        chosen = kinds.get(config.misaligned, ())
+        chosen = {"one": one, "all": range(N)}.get(config.misaligned, ())
         self.weights = one_heavy_context(self.symbols, chosen, config.p, generator)
         self.uneven = bool(chosen)
         _, ids = torch.unique(contexts, dim=0, return_inverse=True)
         self.ids = ids[kept]
-        different = int(ids.max()) + 1
-        self.pmi = self.information(N, different)
+        self.pmi = self.information(N, int(ids.max()) + 1)
 
     def information(self, symbols: int, contexts: int) -> Tensor:
         """(symbols, contexts) pointwise mutual information log p(u, rho) / (p(u) p(rho)) of the samples."""
@@ -273,16 +268,13 @@ def floor(pmi: Tensor, symbols: Tensor, ids: Tensor, batch: int) -> Tensor:
         (R,).
     """
     total = 0
-    runs = torch.arange(len(pmi), device=pmi.device)
-    runs = runs[:, None, None]
+    runs = torch.arange(len(pmi), device=pmi.device)[:, None, None]
     rows = symbols[:, :, None].split(batch, 1)
-    columns = ids[:, None].split(batch, 2)
-    for u, rho in zip(rows, columns, strict=True):
+    for u, rho in zip(rows, ids[:, None].split(batch, 2), strict=True):
         scores = pmi[runs, u, rho]  # (R, B, B)
         push = scores.logsumexp(-1)
         pull = scores.diagonal(dim1=1, dim2=2)
-        losses = push - pull
-        total = total + losses.sum(-1)
+        total = total + (push - pull).sum(-1)
     return total / symbols.shape[1]
 
 
@@ -300,12 +292,10 @@ class Addition(Classifiers):
         s = self.state
         samples = self.all_samples()
         for name in ("symbols", "contexts", "ids", "pmi"):
-            of_runs = [getattr(own, name) for own in samples]
-            setattr(s, name, torch.stack(of_runs))
+            setattr(s, name, torch.stack([getattr(own, name) for own in samples]))
         # The first epoch's batches are measured before the first step, the later ones are trained on.
         first = {own: own.epoch() for own in dict.fromkeys(samples)}
-        orders = [first[own] for own in samples]
-        s.order = torch.stack(orders)
+        s.order = torch.stack([first[own] for own in samples])
         self.draws["order"] = During(samples, Samples.epoch, range(c.epochs))
         s.decay = self.column("decay", axes=0)
         own = self.contrastive_weights()
@@ -341,11 +331,9 @@ class Addition(Classifiers):
         generators = [stream(config.seed, START) for config in self.configs]
         sizes = {"layers": c.layers, "heads": c.heads, "hidden": c.hidden}
         # One token more than symbols: the mask.
-        net = Transformer(c.N + 1, 3, c.d, c.d, generators, **sizes)
-        weights, self.encoder = functional(net)
+        weights, self.encoder = functional(Transformer(c.N + 1, 3, c.d, c.d, generators, **sizes))
         drawn = [torch.randn(shape, generator=g) for g in generators]
-        table = self.column("init") * torch.stack(drawn)
-        return [table, *weights]
+        return [self.column("init") * torch.stack(drawn), *weights]
 
     # The two sides, as functions of the weights of the contrastive part.
 
@@ -365,9 +353,7 @@ class Addition(Classifiers):
         z = lookup(self.vectors(weights), symbols)
         c = self.encode(weights, contexts)
         scores = z @ c.mT  # (R, B, B)
-        logs = F.log_softmax(scores, -1)
-        right = logs.diagonal(dim1=1, dim2=2)
-        return -right.mean(1)
+        return -F.log_softmax(scores, -1).diagonal(dim1=1, dim2=2).mean(1)
 
     def batches(self, s: State, order: Tensor) -> list[tuple[Tensor, Tensor]]:
         """An epoch's batches: symbols (R, B), contexts (R, B, 3). A single sample left over is none: its loss is 0."""
@@ -391,8 +377,7 @@ class Addition(Classifiers):
 
     def forward(self, s, drawn, t):
         """The losses of the last epoch: the contrastive one, then the classifiers', which are 0 before they learn."""
-        all_losses = torch.cat([s.losses[:, None], s.classifier_losses], 1)
-        return all_losses, s.losses
+        return torch.cat([s.losses[:, None], s.classifier_losses], 1), s.losses
 
     def step(self, s, drawn, losses, t):
         c = self.config
@@ -437,8 +422,7 @@ class Addition(Classifiers):
         row["equivalent"], row["different"] = distances(table, c.k)
         if self.wants("floor"):
             symbols = s.symbols.gather(1, s.order)
-            ids = s.ids.gather(1, s.order)
-            row["floor"] = floor(s.pmi, symbols, ids, c.batch)
+            row["floor"] = floor(s.pmi, symbols, s.ids.gather(1, s.order), c.batch)
         row["accuracy"] = torch.full_like(s.classifier_losses, math.nan)
         if classifiers and t >= c.epochs:
             row["accuracy"] = self.accuracy(s, classifiers)

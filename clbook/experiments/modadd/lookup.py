@@ -146,11 +146,8 @@ class Result(Outcome):
     def distances(self, frame: int = -1) -> tuple[np.ndarray, np.ndarray]:
         """Sorted distances of the conditionally equivalent pairs, and of the different pairs."""
         u, v, length = all_distances(self.z[frame])
-        gap = conditional_gap(self.joint)[u, v]
-        same = gap <= SAME
-        equivalent = np.sort(length[same])
-        different = np.sort(length[~same])
-        return equivalent, different
+        same = conditional_gap(self.joint)[u, v] <= SAME
+        return np.sort(length[same]), np.sort(length[~same])
 
     def imbalance(self, frame: int = -1) -> np.ndarray:
         """M = Z'Z - C'C, (d, d), which gradient flow without decay conserves."""
@@ -162,9 +159,7 @@ class Result(Outcome):
 def all_distances(z: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """u < v of all pairs of rows of z (S, d), and |z_u - z_v|: three arrays (pairs,)."""
     u, v = np.triu_indices(len(z), 1)
-    apart = z[u] - z[v]
-    length = np.linalg.norm(apart, axis=1)
-    return u, v, length
+    return u, v, np.linalg.norm(z[u] - z[v], axis=1)
 
 
 def distribution(config: Config) -> Finite:
@@ -178,9 +173,7 @@ def start(config: Config, joint: np.ndarray) -> tuple[Tensor, Tensor]:
     """Z (S, d) and C (P, d) from which a run starts; joint (S, P) is what it is fitted to."""
     generator = stream(config.seed, START)
     sizes = joint.shape
-    rows = sum(sizes)
-    both = torch.randn(rows, config.d, generator=generator, dtype=torch.float64)
-    z, c = both.split(sizes)
+    z, c = torch.randn(sum(sizes), config.d, generator=generator, dtype=torch.float64).split(sizes)
     return config.std * z, config.std_contexts * c
 
 
@@ -223,8 +216,7 @@ class LookupTables(Training):
         z, c = s.weights
         _, slope = infonce(z, c, s.joint, self.config.over)  # the derivative in z c'
         of_z = slope @ c + s.decay * z
-        of_c = slope.mT @ z + s.decay * c
-        return {"weights": sgd(s.weights, [of_z, of_c], s.lr)}
+        return {"weights": sgd(s.weights, [of_z, slope.mT @ z + s.decay * c], s.lr)}
 
     @torch.no_grad()
     def measure(self, s, z, losses, t):
@@ -236,8 +228,7 @@ class LookupTables(Training):
     def shown(self, s, recorded):
         """The symbols on their two main axes, and the distance of equivalent pairs over that of different ones."""
         z = recorded["z"]
-        gap = conditional_gap(self.joints[0])
-        same = torch.as_tensor(gap <= SAME)
+        same = torch.as_tensor(conditional_gap(self.joints[0]) <= SAME)
         return {"plane": on_main_axes(z), "ratio": distance_ratio(z, same)}
 
     def result(self, i, columns, head):
@@ -259,8 +250,7 @@ def run(config: Config, *, progress=None, device=None, record: Sequence[str] = (
     began = told = time.monotonic()
     table = distribution(config).labelled
     joint = torch.from_numpy(table)
-    tables = start(config, table)
-    first = torch.cat(tables).numpy().ravel()
+    first = torch.cat(start(config, table)).numpy().ravel()
 
     def unpacked(flat):
         """Z (S, d) and C (P, d) of a flat array."""
@@ -271,10 +261,8 @@ def run(config: Config, *, progress=None, device=None, record: Sequence[str] = (
         z, c = unpacked(flat)
         loss, slope = infonce(z, c, joint, config.over)
         penalty = config.decay / 2 * (flat @ flat)
-        both = torch.cat([slope @ c, slope.T @ z])
-        gradient = both.numpy().ravel()
-        value = loss.item() + penalty
-        return value, gradient + config.decay * flat
+        gradient = torch.cat([slope @ c, slope.T @ z]).numpy().ravel()
+        return loss.item() + penalty, gradient + config.decay * flat
 
     def result(steps, flat, stopped):
         """The start, and the tables after that many steps."""

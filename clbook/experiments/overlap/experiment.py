@@ -163,8 +163,7 @@ def _turn(angle):
 def _two_nearest(distance):
     """(n, 2) the nearest others by a table of distances (n, n)."""
     oneself = np.diag(np.full(len(distance), np.inf))
-    order = np.argsort(distance + oneself, axis=1, kind="stable")
-    return order[:, :2]
+    return np.argsort(distance + oneself, axis=1, kind="stable")[:, :2]
 
 
 def points(config: Config) -> tuple[torch.Tensor, torch.Tensor]:
@@ -173,14 +172,12 @@ def points(config: Config) -> tuple[torch.Tensor, torch.Tensor]:
     The classes are turned copies of each other: as long as they share no views, two of them can change places.
     """
     each = config.n // config.classes
-    draws = stream(config.seed, DATA)
-    off = 2 * torch.rand(each, generator=draws, dtype=torch.float64) - 1
+    off = 2 * torch.rand(each, generator=stream(config.seed, DATA), dtype=torch.float64) - 1
     from_centre = torch.arange(each) - (each - 1) / 2
     inside = config.spacing * (from_centre + config.jitter * off)
     numbers = torch.arange(config.classes)
     centres = RING / config.classes * (numbers.double() + 0.5)
-    x = centres[:, None] + inside
-    return x.flatten(), numbers.repeat_interleave(each)
+    return (centres[:, None] + inside).flatten(), numbers.repeat_interleave(each)
 
 
 def pieces(config: Config) -> tuple[torch.Tensor, torch.Tensor]:
@@ -269,16 +266,13 @@ class Overlap(Training):
         chances = [p for p, _ in found]
         s.chances = torch.stack(chances)
         s.together, s.views = pairs(s.chances)
-        each = self.config.n // self.config.classes
-        classes = np.arange(self.config.classes)
-        self.labels = classes.repeat(each)
+        self.labels = np.arange(self.config.classes).repeat(self.config.n // self.config.classes)
         s.tau = self.column("tau", torch.float64)
         s.lr = self.column("lr", torch.float64)
         free = [self.moving(c, p) for c, p in zip(self.configs, chances, strict=True)]
         # The gradient in an entry has a factor views / tau; a piece that holds no view stays where it is.
         moves = torch.stack(free) & (s.views > 0)
-        scale = torch.where(moves, 1 / s.views, 0.0)
-        s.scale = s.tau * scale[..., None]
+        s.scale = s.tau * torch.where(moves, 1 / s.views, 0.0)[..., None]
         starts = [first_table(c, near) for c, (_, near) in zip(self.configs, found, strict=True)]
         s.weights = [torch.stack(starts)]
 
@@ -308,10 +302,7 @@ class Overlap(Training):
 
     def shown(self, s, recorded):
         """`Result.z`."""
-        table = recorded["table"]
-        mean = s.chances @ table
-        z = F.normalize(mean, dim=-1)
-        return {"z": z}
+        return {"z": F.normalize(s.chances @ recorded["table"], dim=-1)}
 
     def result(self, i, columns, head):
         x, labels = points(head["config"])

@@ -84,8 +84,7 @@ class Result(Outcome):
     def ceiling(self) -> float:
         """The loss where all outputs are equal."""
         pictures, _ = held()
-        others = 2 * len(pictures) - 1
-        return float(np.log(others))
+        return float(np.log(2 * len(pictures) - 1))
 
 
 @functools.cache
@@ -104,11 +103,7 @@ def held() -> tuple[torch.Tensor, np.ndarray]:
 def queries() -> list[int]:
     """Of the held-out pictures, the first 2, 3, 5 and 8: digits that are easily taken for another."""
     _, labels = held()
-    found = []
-    for digit in (2, 3, 5, 8):
-        mine = np.flatnonzero(labels == digit)
-        found.append(int(mine[0]))
-    return found
+    return [int(np.flatnonzero(labels == digit)[0]) for digit in (2, 3, 5, 8)]
 
 
 def view(x, generator, move=0.12, noise=0.2):
@@ -161,8 +156,7 @@ def run(config: Config, *, progress=None, device=None) -> Result:
             if progress and progress(step / end, result()) is False:
                 stopped = step < end
                 break
-        order = torch.randperm(TRAINED, generator=batches)
-        batch = pictures[order[:BATCH]]
+        batch = pictures[torch.randperm(TRAINED, generator=batches)[:BATCH]]
         z1 = net(view(batch, draws, **changes))
         z2 = net(view(batch, draws, **changes))
         loss = losses.byol(z1, z2) if attract else losses.nt_xent(z1, z2, TAU)
@@ -174,10 +168,7 @@ def run(config: Config, *, progress=None, device=None) -> Result:
 
 def together(seen) -> dict:
     """The quantities that were measured at each time, as arrays (T, ...)."""
-    columns = {}
-    for name in seen[0]:
-        values = [each[name] for each in seen]
-        columns[name] = np.stack(values)
+    columns = {name: np.stack([each[name] for each in seen]) for name in seen[0]}
     places, pairs = turned(columns["places"], columns["pairs"])
     return columns | {"places": places, "pairs": pairs}
 
@@ -224,8 +215,7 @@ def readout(z) -> float:
     _, labels = digits()
     known = []
     for digit in range(10):
-        mine = np.flatnonzero(labels[:TRAINED] == digit)
-        known += mine[:KNOWN].tolist()
+        known += np.flatnonzero(labels[:TRAINED] == digit)[:KNOWN].tolist()
     held_out = z[TRAINED:], labels[TRAINED:]
     return metrics.nccc(z[known], labels[known], *held_out)
 
@@ -277,6 +267,4 @@ def look(config: View, *, progress=None, device=None) -> Result:
     def report(fraction, partial=None):
         return progress(fraction, None if partial is None else seen(partial))
 
-    told = progress and report
-    found = cached(run, settings, progress=told, device=device)
-    return seen(found)
+    return seen(cached(run, settings, progress=progress and report, device=device))

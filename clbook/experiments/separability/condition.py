@@ -46,8 +46,7 @@ class Check:
     def confusion(self, score: np.ndarray, threshold: float = 1.0) -> list[list[int]]:
         """((true negatives, false positives), (false negatives, true positives)) of predicting `score` > threshold."""
         predicted = score > threshold
-        counts = confusion_matrix(self.separated, predicted, labels=[False, True])
-        return counts.tolist()
+        return confusion_matrix(self.separated, predicted, labels=[False, True]).tolist()
 
     def auc(self, score: np.ndarray) -> float:
         """Probability that a run that separated has a larger `score` than one that did not; needs both kinds of run."""
@@ -65,8 +64,7 @@ class Check:
             log_time = np.log(self.steps[mine])
             fitted = IsotonicRegression().fit_transform(group[mine], log_time)
             squares.extend((log_time - fitted) ** 2)
-        typical = np.sqrt(np.mean(squares))
-        return float(np.exp(typical))
+        return float(np.exp(np.sqrt(np.mean(squares))))
 
 
 NEEDS = ("gamma", "theta", "sigma2", "drift")  # what `check` asks a run to record
@@ -101,9 +99,7 @@ def check(results: list[Result]) -> Check:
                 "steps": at,
             }
         )
-    columns = {}
-    for key in rows[0]:
-        columns[key] = np.array([row[key] for row in rows])
+    columns = {key: np.array([row[key] for row in rows]) for key in rows[0]}
     return Check(**columns)
 
 
@@ -127,18 +123,14 @@ def step_error(config: Config, gradient: str = "partial") -> float:
 
     # The gradient of n times the loss at each point, the views held still.
     z.requires_grad_()
-    loss = config.n * simplified(z, v, config.tau).sum()
-    (g,) = torch.autograd.grad(loss, z)
-    K = flow.tangent_kernel(s, s.weights)[0]
-    pull = torch.einsum("ijkl,jl->ik", K, g[0])
+    (g,) = torch.autograd.grad(config.n * simplified(z, v, config.tau).sum(), z)
+    pull = torch.einsum("ijkl,jl->ik", flow.tangent_kernel(s, s.weights)[0], g[0])
     predicted = -config.lr / config.n * pull
 
     _, losses = flow.objective(s, views)
-    stepped = flow.step(s, drawn, losses, 0)
-    later = s.replace(**stepped)
+    later = s.replace(**flow.step(s, drawn, losses, 0))
     with torch.no_grad():
-        moved = flow.embed_points(later) - z
-        missed = moved[0] - predicted
+        missed = (flow.embed_points(later) - z)[0] - predicted
         error = missed.norm() / predicted.norm()
     return float(error)
 
@@ -161,13 +153,10 @@ def measured_growth(result: Result) -> float:
         raise ValueError(
             "result has fewer than three recorded times of linear growth: record more often or lower eps"
         )
-    log_gap = np.log(gap[linear])
-    slope, _ = np.polyfit(result.steps[linear], log_gap, 1)
+    slope, _ = np.polyfit(result.steps[linear], np.log(gap[linear]), 1)
     return float(slope / config.lr)
 
 
 def evenly_chosen(result: Result, count: int) -> np.ndarray:
     """Numbers of at most `count` recorded times, evenly chosen, the first and the last among them."""
-    last = len(result.steps) - 1
-    even = np.linspace(0, last, count)
-    return np.unique(even.round().astype(int))
+    return np.unique(np.linspace(0, len(result.steps) - 1, count).round().astype(int))

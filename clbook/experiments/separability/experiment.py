@@ -227,9 +227,7 @@ class Separability(Anchored):
 
     def lifted_views(self, s: State, views: torch.Tensor) -> torch.Tensor:
         """What the trained weights see of views (R, m, n, D)."""
-        count = views.shape[1:3]
-        seen = self.lifted(s, views.flatten(1, 2))
-        return seen.unflatten(1, count)
+        return self.lifted(s, views.flatten(1, 2)).unflatten(1, views.shape[1:3])
 
     def output(self, weights: list[torch.Tensor], x: torch.Tensor) -> torch.Tensor:
         """g (R, m, d) of what the weights see, x (R, m, D)."""
@@ -243,8 +241,7 @@ class Separability(Anchored):
         shape = s.x.shape[1:]
 
         def normal(generator):
-            drawn = [torch.randn(shape, generator=generator) for _ in range(count)]
-            return torch.stack(drawn)
+            return torch.stack([torch.randn(shape, generator=generator) for _ in range(count)])
 
         def angles(generator):
             turns = [torch.rand(c.n, generator=generator) for _ in range(count)]
@@ -281,13 +278,11 @@ class Separability(Anchored):
         if kind == "none":
             return x
         if kind == "noise":
-            scale = s.noise[..., None]
-            return x + scale * drawn
+            return x + s.noise[..., None] * drawn
         if kind == "rotation":
             return augment.turn(x, drawn)
         bank = getattr(s, f"bank_{purpose}")
-        runs = torch.arange(len(drawn), device=drawn.device)
-        return bank[runs[:, None], drawn]
+        return bank[torch.arange(len(drawn), device=drawn.device)[:, None], drawn]
 
     # Training.
 
@@ -310,15 +305,13 @@ class Separability(Anchored):
         z = self.embed_points(s)
         # With the partial gradient the loss pulls at the points, and the views hold still.
         of_views = s if self.config.gradient == "full" else held(s)
-        v = self.embed_views(of_views, views)
-        return z, simplified(z, v, s.tau)
+        return z, simplified(z, self.embed_views(of_views, views), s.tau)
 
     def forward(self, s, drawn, t):
         if not self.config.network:
             (z,) = s.weights
             return z, simplified(z, z.detach()[:, None], s.tau)
-        views = self.views(s, getattr(drawn, "views", None), VIEWS)
-        z, losses = self.objective(s, views)
+        z, losses = self.objective(s, self.views(s, getattr(drawn, "views", None), VIEWS))
         if t == 0 and s.R is not None:
             z = s.R  # what f is at w0, without the rounding of g - g
         return z, losses
@@ -326,9 +319,7 @@ class Separability(Anchored):
     def step(self, s, drawn, losses, t):
         # The loss is a mean over the n points; LS eq. 10, which moves each point by itself, has no 1/n.
         factor = 1 if self.config.network else self.config.n
-        gradients = self.gradients(losses, s.weights)
-        rate = factor * s.lr
-        return {"weights": sgd(s.weights, gradients, rate)}
+        return {"weights": sgd(s.weights, self.gradients(losses, s.weights), factor * s.lr)}
 
     def watch(self, s, z, t):
         """When the classes first became separable."""
@@ -338,8 +329,7 @@ class Separability(Anchored):
             found = torch.tensor([self.apart(points) for points in z]).to(z.device)
         else:
             return {}
-        first = found & (s.separable_at < 0)
-        return {"separable_at": torch.where(first, t, s.separable_at)}
+        return {"separable_at": torch.where(found & (s.separable_at < 0), t, s.separable_at)}
 
     def apart(self, z: torch.Tensor) -> bool:
         """Whether a linear rule is right on every point of z (n, d)."""
@@ -373,9 +363,7 @@ class Separability(Anchored):
     def shown(self, s, recorded):
         """The share of the points whose nearest other one is of their class."""
         labels, z = self.shared.labels, recorded["z"]
-        apart = squared_distances(z, z)
-        apart = apart + FAR * torch.eye(z.shape[1])
-        nearest = apart.argmin(-1)
+        nearest = (squared_distances(z, z) + FAR * torch.eye(z.shape[1])).argmin(-1)
         return {"neighbours": (labels[nearest] == labels).double().mean(-1)}
 
     def on_fresh_views(self, s: State, z: torch.Tensor) -> dict:
@@ -387,8 +375,7 @@ class Separability(Anchored):
         total = 0
         for one in views.split(1, 1):  # one view of all points at a time: so it stays in the cache
             v = self.embed_views(s, one)
-            loss = simplified(z, v, s.tau)
-            losses = losses + loss / count
+            losses = losses + simplified(z, v, s.tau) / count
             total = total + v[:, 0]
         mean_view = total / count  # (R, n, d)
         labels = self.shared.labels
@@ -413,8 +400,7 @@ class Separability(Anchored):
 
     def tangent_kernel(self, s: State, weights: list[torch.Tensor]) -> torch.Tensor:
         """(R, n, n, d, d) the kernel of g at these weights, LS eq. 8."""
-        seen = self.lifted(s, s.x)
-        return kernels.mlp(weights, seen, self.config.activation)
+        return kernels.mlp(weights, self.lifted(s, s.x), self.config.activation)
 
     def result(self, i, columns, head):
         at = int(columns.pop("separable_at")[-1])
@@ -441,9 +427,7 @@ def operator_norm(K: torch.Tensor) -> torch.Tensor:
     finite = matrices.flatten(1).isfinite().all(1)
     whole = finite[:, None, None]
     matrices = torch.where(whole, matrices, 0.0)
-    eigenvalues = torch.linalg.eigvalsh(matrices)
-    norms = eigenvalues.abs().amax(1)
-    return torch.where(finite, norms, math.nan)
+    return torch.where(finite, torch.linalg.eigvalsh(matrices).abs().amax(1), math.nan)
 
 
 run = Separability.run

@@ -222,8 +222,7 @@ class Sphere(Anchored):
         shape = self.state.x.shape[1:]
 
         def draw(generator):
-            drawn = [torch.randn(shape, generator=generator) for _ in range(count)]
-            return torch.stack(drawn)
+            return torch.stack([torch.randn(shape, generator=generator) for _ in range(count)])
 
         return Draws(streams(self.configs, purpose), draw)
 
@@ -233,16 +232,14 @@ class Sphere(Anchored):
 
     def embed_views(self, s: State, noise: torch.Tensor) -> torch.Tensor:
         """f of views of them (R, m, n, d), not yet on the sphere."""
-        views = s.x[:, None] + s.noise * noise
-        return self.anchored_views(s, views)
+        return self.anchored_views(s, s.x[:, None] + s.noise * noise)
 
     def objective(self, s: State, noise: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """The embedding (R, n, d) and the loss (R,)."""
         z = F.normalize(self.embed_points(s), dim=-1)
         # With the partial gradient the loss pulls at the points, and the views hold still.
         of_views = s if self.config.gradient == "full" else held(s)
-        views = F.normalize(self.embed_views(of_views, noise), dim=-1)
-        return z, self.loss(s, z, views)
+        return z, self.loss(s, z, F.normalize(self.embed_views(of_views, noise), dim=-1))
 
     def forward(self, s, drawn, t):
         if self.config.network:
@@ -290,8 +287,7 @@ class Sphere(Anchored):
         if "noise" not in self.recorded_draws:
             return z[:, None], torch.full((len(z),), math.nan)
         points = self.embed_points(s)
-        noise = self.recorded_draws["noise"].next()
-        views = self.embed_views(s, noise)
+        views = self.embed_views(s, self.recorded_draws["noise"].next())
         from_start = points if s.R is None else points - s.R
         moved = from_start.norm(dim=-1)
         return F.normalize(views, dim=-1), moved.median(1).values
@@ -346,8 +342,7 @@ def coherence(vectors: np.ndarray, labels: np.ndarray) -> float:
     """
     unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
     means = [unit[labels == k].mean(0) for k in np.unique(labels)]
-    lengths = [np.linalg.norm(mean) for mean in means]
-    return float(np.mean(lengths))
+    return float(np.mean([np.linalg.norm(mean) for mean in means]))
 
 
 def sharpness(
@@ -386,9 +381,6 @@ def sharpness_at_start(config: Config, training: type[Sphere] = Sphere) -> float
     with one_thread():
         flow = training([config], record=("loss",)).to("cpu")
         s = flow.start()
-        points = flow.embed_points(s)
-        z = F.normalize(points, dim=-1)
-        noise = flow.recorded_draws["noise"].next()
-        views = F.normalize(flow.embed_views(s, noise), dim=-1)
-        loss = flow.loss(s, z, views).sum()
-        return sharpness(loss, s.weights, draws)
+        z = F.normalize(flow.embed_points(s), dim=-1)
+        views = F.normalize(flow.embed_views(s, flow.recorded_draws["noise"].next()), dim=-1)
+        return sharpness(flow.loss(s, z, views).sum(), s.weights, draws)

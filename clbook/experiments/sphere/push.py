@@ -19,8 +19,7 @@ def first_push(config: Config) -> np.ndarray:
         drawn = flow.draw()
         before = flow.embed_points(s)
         _, losses = flow.objective(s, drawn.noise)
-        later = s.replace(**flow.step(s, drawn, losses, 0))
-        after = flow.embed_points(later)
+        after = flow.embed_points(s.replace(**flow.step(s, drawn, losses, 0)))
         return (after - before).detach()[0].numpy()
 
 

@@ -131,8 +131,7 @@ class Result(Outcome):
         z = self.z if vectors is None else vectors
         distance = np.array([np.linalg.norm(points[:, None] - points, axis=-1) for points in z])
         within = distance[:, same & pairs].mean(1)
-        between = distance[:, ~same & pairs].mean(1)
-        return within / np.maximum(between, 1e-300)
+        return within / np.maximum(distance[:, ~same & pairs].mean(1), 1e-300)
 
     def readout(self, by: str = "meaning", frame: int = -1) -> float:
         """Share of symbols that lie nearest to their own group's centre, taken over the other symbols."""
@@ -141,8 +140,7 @@ class Result(Outcome):
         # Each symbol is left out of its own group's sum, (S, G, d).
         sums = member.T @ z - member[:, :, None] * z[:, None]
         centres = sums / (member.sum(0) - member)[:, :, None]
-        distance = np.linalg.norm(centres - z[:, None], axis=-1)
-        nearest = distance.argmin(1)
+        nearest = np.linalg.norm(centres - z[:, None], axis=-1).argmin(1)
         return float((nearest == group).mean())
 
     def rates(self) -> tuple[np.ndarray, np.ndarray]:
@@ -196,12 +194,10 @@ def root(number: float) -> float:
 def features(config: Config) -> torch.Tensor:
     """(S, groups + S) float64: sqrt(alike) in the entry of one's looks, sqrt(1 - alike) in an entry of one's own."""
     _, looks = groups(config)
-    names = torch.arange(config.groups)
-    belongs = looks[:, None] == names
+    belongs = looks[:, None] == torch.arange(config.groups)
     shared = root(config.alike) * belongs.double()
     alone = torch.eye(len(looks), dtype=torch.float64)
-    own = root(1 - config.alike) * alone
-    return torch.cat([shared, own], 1)
+    return torch.cat([shared, root(1 - config.alike) * alone], 1)
 
 
 def probabilities(config: Config) -> torch.Tensor:
@@ -220,8 +216,7 @@ def joint(config: Config) -> torch.Tensor:
         generator = stream(config.seed, OCCURRENCES)
         drawn = torch.multinomial(chances, config.m, replacement=True, generator=generator)
         counts = torch.zeros_like(chances)
-        ones = torch.ones(drawn.shape, dtype=chances.dtype)
-        chances = counts.scatter_add_(1, drawn, ones)
+        chances = counts.scatter_add_(1, drawn, torch.ones(drawn.shape, dtype=chances.dtype))
     return chances / chances.sum()
 
 

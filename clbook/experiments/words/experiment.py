@@ -365,9 +365,7 @@ class Embedding(Training):
 
     def result(self, i, columns, head):
         found = self.texts[i]
-        apart = {}
-        for kind, pairs in found.pairs.items():
-            apart[kind] = columns.pop(kind)[:, : len(pairs)]
+        apart = {kind: columns.pop(kind)[:, : len(pairs)] for kind, pairs in found.pairs.items()}
         return Result(
             **head,
             **columns,

@@ -48,12 +48,9 @@ def _log_steps(ax, **kwargs):
 
 def _scores(runs, frame=-1):
     """The CKA with DCL of each other loss, mean over runs, in words."""
-    of_runs = [run.cka[frame] for run in runs]
-    means = np.mean(of_runs, 0)
+    means = np.mean([run.cka[frame] for run in runs], 0)
     names = runs[0].config.names
-    said = []
-    for name, mean in zip(names, means, strict=True):
-        said.append(f"{NAMES[name]} {mean:.2f}")
+    said = [f"{NAMES[name]} {mean:.2f}" for name, mean in zip(names, means, strict=True)]
     return ", ".join(said[1:])
 
 
@@ -102,15 +99,12 @@ def _discs(ax, plane, labels, names, classes):
     centres = APART * np.stack([column, -row], axis=-1)
     plane = plane + centres[:, None]
     for centre, name in zip(centres, names, strict=True):
-        disc = Circle(centre, 1, fill=False, color=MUTED, lw=0.5)
-        ax.add_patch(disc)
+        ax.add_patch(Circle(centre, 1, fill=False, color=MUTED, lw=0.5))
         x, y = centre
         ax.text(x, y - 1.05, NAMES[name], ha="center", va="top", color=MUTED)
     shades = labels % 10
-    shown = min(10, classes)
-    for k in range(shown):
-        mine = plane[:, shades == k]
-        x, y = mine.reshape(-1, 2).T
+    for k in range(min(10, classes)):
+        x, y = plane[:, shades == k].reshape(-1, 2).T
         gid = f"classes {k}, ..." if classes > 10 else f"class {k}"
         ax.scatter(x, y, s=8, color=colour(k), linewidths=0, alpha=0.7, gid=gid)
     right = column.max() * APART
@@ -187,8 +181,7 @@ def over_training(runs) -> Picture:
     others = config.names[1:]
     for ax, key in zip(row, SIMILARITIES, strict=True):
         for k, name in enumerate(others, 1):
-            values = _of_seeds(runs, key, k)
-            _band(ax, time, values, name)
+            _band(ax, time, _of_seeds(runs, key, k), name)
         _log_steps(ax, ylabel=f"{key.upper()} with DCL", ylim=UNIT)
     legend(row[0], loc="lower left")
     about = f"{_about(config)}, {len(runs)} seeds"
@@ -206,8 +199,7 @@ def _ticked(ax, values, **words):
 def by_classes(counts, runs) -> Picture:
     """CKA and RSA with DCL at the end against the number of classes; runs[i][j]: counts[i] classes, seed j."""
     fig, (row,) = axes(2, width=7.6, height=2.9, sharey=True)
-    first = runs[0][0]
-    others = first.config.names[1:]
+    others = runs[0][0].config.names[1:]
     for ax, key in zip(row, SIMILARITIES, strict=True):
         for k, name in enumerate(others, 1):
             over_time = [_of_seeds(seeds, key, k) for seeds in runs]
@@ -216,17 +208,14 @@ def by_classes(counts, runs) -> Picture:
         _ticked(ax, counts, xlabel="classes $C$", ylim=UNIT)
         ax.set_ylabel(f"{key.upper()} with DCL")
     legend(row[0], loc="lower right")
-    says = []
-    for count, seeds in zip(counts, runs, strict=True):
-        says.append(f"C = {count}: {_scores(seeds)}")
+    says = [f"C = {count}: {_scores(seeds)}" for count, seeds in zip(counts, runs, strict=True)]
     listed = "; ".join(says)
     return Picture(fig, f"CKA with DCL at the end. {listed}.")
 
 
 def _each_seed(ax, x, runs, key, words, **look):
     """The quantity `key` of NSCL, a thin line a run, with one name for all."""
-    values = _of_seeds(runs, key)
-    line, *_ = ax.plot(x, values.T, lw=1.1, **look)
+    line, *_ = ax.plot(x, _of_seeds(runs, key).T, lw=1.1, **look)
     line.set_label(words)
 
 
@@ -263,11 +252,9 @@ def by_batch(ends) -> Picture:
     for k, budget in enumerate(ends.budget.values):
         look = {"marker": marks[k], "ls": lines[k], "ms": 4, "label": budget}
         for ax, law in zip(row, laws, strict=True):
-            chosen = ends.sel(budget=budget, law=law)
-            values = chosen.transpose("seed", "batch")
+            values = ends.sel(budget=budget, law=law).transpose("seed", "batch")
             band(ax, sizes, values, color=colour(k), **look)
-            means = values.mean("seed")
-            first, last = means[[0, -1]]
+            first, last = values.mean("seed")[[0, -1]]
             says.append(f"{law}, {budget}: {first:.2f} to {last:.2f}")
     for ax, law in zip(row, laws, strict=True):
         _ticked(ax, sizes, xlabel="batch size $B$", ylim=(0.6, 1))
@@ -288,8 +275,7 @@ def apart(runs) -> Picture:
     dashed = {"color": colour(1), "ls": "--"}
     dotted = {"color": colour(2), "ls": ":"}
     _each_seed(weights, steps, runs, "gap", "mean of layers", **solid)
-    layers = first.layer_gap[:, 1]
-    thin, *_ = weights.plot(steps, layers, color=MUTED, lw=0.7)
+    thin, *_ = weights.plot(steps, first.layer_gap[:, 1], color=MUTED, lw=0.7)
     thin.set_label("each layer, one seed")
     weights.set_ylabel("weight gap")
     weights.set_ylim(0, 1)
@@ -322,8 +308,7 @@ def _squares(ax, weights):
         half = size / 2
         corner = (j - half, i - half)
         tone = colour(4 if weight > 0 else 0)
-        square = Rectangle(corner, size, size, color=tone, lw=0)
-        ax.add_patch(square)
+        ax.add_patch(Rectangle(corner, size, size, color=tone, lw=0))
 
 
 def _along_both_sides(ax, pictures):
@@ -346,14 +331,12 @@ def pairs(panels, images, labels) -> Picture:
     views = np.arange(count).reshape(2, n)
     order = views.T.ravel()  # the two views of a point side by side
     own = np.repeat(labels, 2)
-    pixels = images.shape[1]
-    side = int(np.sqrt(pixels))
+    side = int(np.sqrt(images.shape[1]))
     pictures = images[order].reshape(-1, side, side)
     fig, (row,) = axes(len(panels), width=7.8, height=2.2)
     says = []
     for ax, (name, weights) in zip(row, panels.items(), strict=True):
-        weights = weights[np.ix_(order, order)]
-        weights = np.nan_to_num(weights)
+        weights = np.nan_to_num(weights[np.ix_(order, order)])
         size = np.abs(weights)
         weights = weights / size.max()
         size = np.abs(weights)
@@ -418,8 +401,7 @@ def one_table(hidden, weights) -> Picture:
         above.set_xticks([])
         above.set_yticks([])
         above.grid(False)
-        embeddings = hidden @ W.T
-        _cosines(below, embeddings, gid="cosines")
+        _cosines(below, hidden @ W.T, gid="cosines")
         said.append(f"{name}: {apart}")
     grid[0, 0].set_ylabel("last layer")
     grid[1, 0].set_ylabel("cosines of the points")
@@ -434,5 +416,4 @@ def one_table(hidden, weights) -> Picture:
 def gap(one, other) -> float:
     """The weight gap of two matrices: 2 |W - W'| / (|W| + |W'|)."""
     size = np.linalg.norm(one) + np.linalg.norm(other)
-    apart = np.linalg.norm(one - other)
-    return float(2 * apart / size)
+    return float(2 * np.linalg.norm(one - other) / size)

@@ -17,12 +17,8 @@ def pair_weights(loss: Callable, z1: Tensor, z2: Tensor) -> Tensor:
     """
     z = torch.cat([z1, z2]).double()
     z.requires_grad_()
-    views = z.chunk(2)
-    value = loss(*views)
-    (gradient,) = torch.autograd.grad(value, z)
+    (gradient,) = torch.autograd.grad(loss(*z.chunk(2)), z)
     z = z.detach()
     length = z.norm(dim=1, keepdim=True)
-    unit = z / length
-    inverse = torch.linalg.pinv(unit)
-    weights = gradient * length @ inverse
+    weights = gradient * length @ torch.linalg.pinv(z / length)
     return weights.fill_diagonal_(math.nan)

@@ -78,8 +78,7 @@ def similarity(a: Tensor, b: Tensor) -> Tensor:
 def _size(a, b):
     """(R,) Frobenius norm of A'B."""
     squares = (a.mT @ b).square()
-    whole = squares.sum((-2, -1))
-    return whole.sqrt()
+    return squares.sum((-2, -1)).sqrt()
 
 
 class Pushes(Training):
@@ -101,8 +100,7 @@ class Pushes(Training):
         s.weights = [torch.stack([start, start], 1)]
         s.tau = self.column("tau", torch.float64)
         lr = self.column("lr", torch.float64, axes=3)
-        tau = s.tau[..., None]
-        s.rate = c.n * lr * tau
+        s.rate = c.n * lr * s.tau[..., None]
 
     def both(self, s: State, free: Tensor, spared: Tensor) -> tuple[Tensor, ...]:
         """DCL of `free` and NSCL of `spared`, each (R,), of points (R, n, 2)."""
@@ -117,10 +115,8 @@ class Pushes(Training):
         return z, without + with_labels
 
     def step(self, s, drawn, losses, t):
-        gradients = self.gradients(losses, s.weights)
-        (z,) = sgd(s.weights, gradients, s.rate)
-        unit = F.normalize(z.detach(), dim=-1)
-        return {"weights": [unit]}
+        (z,) = sgd(s.weights, self.gradients(losses, s.weights), s.rate)
+        return {"weights": [F.normalize(z.detach(), dim=-1)]}
 
     @torch.no_grad()
     def measure(self, s, z, losses, t):
@@ -143,8 +139,7 @@ class Pushes(Training):
         return torch.stack([z, z + step], 2).detach()
 
     def result(self, i, columns, head):
-        labels = self.shared.labels.cpu().numpy()
-        return Result(**head, **columns, labels=labels)
+        return Result(**head, **columns, labels=self.shared.labels.cpu().numpy())
 
 
 run = Pushes.run

@@ -103,9 +103,7 @@ def _means(config, trained, undone) -> list[str]:
 
 def stretch(result) -> tuple[float, str, str]:
     """(shade, sign, words) of a linear run for a cell: the style's mean gain at the end; the larger, the darker."""
-    d_c = result.config.d_c
-    of_latents = gains(result.map[-1])
-    gain = of_latents[d_c:].mean()
+    gain = gains(result.map[-1])[result.config.d_c :].mean()
     sign = f"{gain:.2g}"
     return float(gain / (gain + 2)), sign, f"style's gain {sign} at the end"
 
@@ -320,8 +318,7 @@ def by_layer(deep, spreads) -> Picture:
             style = content.style.mean("seed").values
             ax.plot(style, "o-", ms=3, color=tone, gid=f"content {sd:g}", label=spread)
             said.append(f"{title}, {spread}, content {style[-1]:.2f}")
-            without = deep[width, world, sd, "no content"]
-            style = without.style.mean("seed").values
+            style = deep[width, world, sd, "no content"].style.mean("seed").values
             ax.plot(style, "--", color=tone, gid=f"no content {sd:g}")
             said.append(f"{title}, {spread}, no content {style[-1]:.2f}")
         ax.axhline(style[0], color=MUTED, lw=0.9, ls=":")

@@ -140,8 +140,7 @@ def unused(results) -> Picture:
         ax.plot(dims, end, color=AFTER, label="at the end", gid="end")
         unused = slice(c.direct, None)
         start = start[unused]
-        step = 1 - c.lr * c.decay
-        alone = start * step**c.steps
+        alone = start * (1 - c.lr * c.decay) ** c.steps
         ax.plot(dims[unused], alone, ":", color=INK, label="decay alone")
         ax.axvline(c.direct + 0.5, color=ACCENT, lw=1)
         ax.set_title(title)

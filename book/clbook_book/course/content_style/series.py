@@ -16,10 +16,7 @@ def trained(bases: dict) -> dict:
     for base in bases.values():
         configs += [base.replace(seed=s) for s in FIVE]
     runs = iter(sweep(run, configs))
-    found = {}
-    for name in bases:
-        found[name] = [next(runs) for _ in FIVE]
-    return found
+    return {name: [next(runs) for _ in FIVE] for name in bases}
 
 
 @functools.cache
@@ -63,7 +60,5 @@ def deep_short():
     """{(world, label): runs} of the chapter's deep encoders, which train for 2,000 steps."""
     configs = recipes.deep_configs()
     runs = iter(sweep(run, sum(configs.values(), []), record=("r2",)))
-    found = {}
-    for key, of_seeds in configs.items():
-        found[key] = [next(runs) for _ in of_seeds]
+    found = {key: [next(runs) for _ in of_seeds] for key, of_seeds in configs.items()}
     return found

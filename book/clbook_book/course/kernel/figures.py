@@ -38,8 +38,7 @@ SHORT_NAMES = {"network": "network", "radius": "sees $|x|$", "vanilla": "by itse
 def _fit(ax, *points):
     """Equal axes around all points, with a margin."""
     points = np.concatenate([p.reshape(-1, 2) for p in points])
-    extent = np.ptp(points, axis=0).max()
-    half = 0.56 * max(extent, 1e-9)
+    half = 0.56 * max(np.ptp(points, axis=0).max(), 1e-9)
     x, y = (points.min(0) + points.max(0)) / 2
     ax.set(
         xlim=(x - half, x + half),
@@ -98,8 +97,7 @@ def _share(error):
 def missed(result: Result) -> tuple[float, str, str]:
     """(shade, sign, words) of a run of `step` for a cell: the error of the prediction; the smaller, the darker."""
     error = result.error("kernel")
-    digits = -np.log10(error)
-    shade = np.clip(digits / 4, 0, 1)
+    shade = np.clip(-np.log10(error) / 4, 0, 1)
     said = _share(error)
     return float(shade), said, f"off by {said} of the measured move"
 
@@ -157,8 +155,7 @@ def velocities(result: Result, frame: int = 0) -> Picture:
     steps = scale * moved
     arrows(left, z, steps, color=tones, width=width, gid="measured")
     middle = _means(z, result.labels)
-    means = _means(predicted, result.labels)
-    mean = scale * means
+    mean = scale * _means(predicted, result.labels)
     arrows(left, middle, mean, color=INK, width=of_clusters, zorder=5, gid="predicted")
     _fit(left, z, z + steps, middle + mean)
     left.set_gid("own scale")
@@ -277,8 +274,7 @@ def blocks(result, frame: int = -1) -> Picture:
 
 def linear_share(x, vector) -> float:
     """R^2 of the best linear function of the positions x (n, 2) for a pattern (n,) on the points."""
-    column = np.asarray(vector)[:, None]
-    (share,) = r2(column, np.asarray(x))
+    (share,) = r2(np.asarray(vector)[:, None], np.asarray(x))
     return float(share)
 
 

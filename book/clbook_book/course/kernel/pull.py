@@ -105,9 +105,7 @@ def dataset(config: Config) -> tuple[torch.Tensor, torch.Tensor]:
     turns = labels.double() * config.angle * (math.pi / 180)
     centres = torch.stack([turns.cos(), turns.sin()], -1)
     clusters = centres + config.radius * around
-    to_ring = ring.double() - clusters
-    x = clusters + config.donut * to_ring
-    return x, labels
+    return clusters + config.donut * (ring.double() - clusters), labels
 
 
 class Pull(Training):
@@ -120,8 +118,7 @@ class Pull(Training):
 
     def setup(self):
         s = self.state
-        points = [dataset(config) for config in self.configs]
-        inputs, labels = zip(*points, strict=True)
+        inputs, labels = zip(*[dataset(config) for config in self.configs], strict=True)
         s.x = torch.stack(inputs)  # (R, n, 2)
         self.shared.labels = labels[0]  # the same for all runs
         starts = []
@@ -151,13 +148,11 @@ class Pull(Training):
         K = self.network_kernel(s)
         diagonal = K.diagonal(dim1=1, dim2=2).diagonal(dim1=1, dim2=2)
         mean = diagonal.mean((1, 2)).reshape(-1, 1, 1, 1, 1)
-        dims = torch.eye(d, dtype=K.dtype, device=K.device)
-        equal = mean * dims
+        equal = mean * torch.eye(d, dtype=K.dtype, device=K.device)
         points = torch.eye(n, dtype=K.dtype, device=K.device)
         alone = equal * points[:, :, None, None]
         to_network = alone + s.blend * (K - alone)
-        beyond = s.blend - 1
-        from_network = K + beyond * (equal - K)
+        from_network = K + (s.blend - 1) * (equal - K)
         return torch.where(s.blend < 1, to_network, from_network)
 
     def forward(self, s, drawn, t):
@@ -190,8 +185,7 @@ def moved(K: torch.Tensor, pulls: torch.Tensor) -> torch.Tensor:
     R, n, _, d, _ = K.shape
     size = n * d
     matrix = K.transpose(2, 3).reshape(R, size, size)
-    vector = pulls.reshape(R, size, 1)
-    return (matrix @ vector).reshape(R, n, d)
+    return (matrix @ pulls.reshape(R, size, 1)).reshape(R, n, d)
 
 
 run = Pull.run

@@ -33,9 +33,7 @@ def scores(results) -> dict[str, np.ndarray]:
         apart = r.z[int(np.searchsorted(r.steps, r.separable_at))]
         top = kernels.top_eigenvector(r.kernel[0], r.labels)[0][:, None]
         radius = (r.x**2).sum(1, keepdims=True)
-        explained = []
-        for pattern in (top, apart):
-            explained.append([r2(pattern, by)[0] for by in (r.x, radius)])
+        explained = [[r2(pattern, by)[0] for by in (r.x, radius)] for pattern in (top, apart)]
         fit.append(explained)
         chosen = evenly_chosen(r, 6)
         near = chosen[np.argmin(np.abs(r.steps[chosen] - r.separable_at))]

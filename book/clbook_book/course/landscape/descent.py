@@ -75,16 +75,13 @@ class Result(Outcome):
 
 def starting_points(config: Config) -> torch.Tensor:
     """(n, d) unit vectors near K even places of a great circle, about as many at each, neighbours side by side."""
-    numbers = torch.arange(config.n, dtype=torch.float64)
-    share = numbers * config.places / config.n
-    turn = 2 * math.pi / config.places
-    angle = share.floor() * turn
+    share = torch.arange(config.n, dtype=torch.float64) * config.places / config.n
+    angle = share.floor() * (2 * math.pi / config.places)
     circle = torch.stack([angle.cos(), angle.sin()], 1)
     circle = F.pad(circle, (0, config.dim - 2))
     generator = stream(config.seed, SHAKE)
     noise = torch.randn(config.n, config.dim, generator=generator, dtype=torch.float64)
-    shaken = circle + config.shake * noise
-    return F.normalize(shaken, dim=1)
+    return F.normalize(circle + config.shake * noise, dim=1)
 
 
 def spread_loss(n: int, dim: int, tau: torch.Tensor) -> torch.Tensor:
@@ -114,20 +111,16 @@ class Descent(Training):
         c, s = self.config, self.state
         # Classes take turns, so that none is drawn above the others.
         labels = np.arange(c.n) % CLASSES
-        in_classes = labels.argsort(kind="stable")
-        by_class = torch.from_numpy(in_classes.argsort())
+        by_class = torch.from_numpy(labels.argsort(kind="stable").argsort())
         self.shared.labels = torch.from_numpy(labels)
         pairs = []
         for config in self.configs:
             points = starting_points(config)
-            generator = stream(config.seed, ORDER)
-            order = torch.randperm(c.n, generator=generator)
-            pair = [points[by_class], points[order]]
-            pairs.append(torch.stack(pair))
+            order = torch.randperm(c.n, generator=stream(config.seed, ORDER))
+            pairs.append(torch.stack([points[by_class], points[order]]))
         s.weights = [torch.stack(pairs)]
         s.tau = self.column("tau", torch.float64, axes=3)
-        lr = self.column("lr", torch.float64, axes=3)
-        s.rate = c.n * lr * s.tau
+        s.rate = c.n * self.column("lr", torch.float64, axes=3) * s.tau
         s.even = spread_loss(c.n, c.dim, s.tau.flatten())
 
     def forward(self, s, drawn, t):
@@ -136,10 +129,8 @@ class Descent(Training):
         return z, by_circle.sum(1)
 
     def step(self, s, drawn, losses, t):
-        gradients = self.gradients(losses, s.weights)
-        (z,) = sgd(s.weights, gradients, s.rate)
-        back = F.normalize(z.detach(), dim=-1)
-        return {"weights": [back]}
+        (z,) = sgd(s.weights, self.gradients(losses, s.weights), s.rate)
+        return {"weights": [F.normalize(z.detach(), dim=-1)]}
 
     @torch.no_grad()
     def measure(self, s, z, losses, t):
@@ -151,8 +142,7 @@ class Descent(Training):
         return row | {"loss": loss, "loss_shuffled": of_shuffled, "even": s.even}
 
     def result(self, i, columns, head):
-        labels = self.shared.labels.cpu().numpy()
-        return Result(**head, **columns, labels=labels)
+        return Result(**head, **columns, labels=self.shared.labels.cpu().numpy())
 
 
 run = Descent.run

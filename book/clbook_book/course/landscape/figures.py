@@ -63,8 +63,7 @@ def _spread_copies(z, step=0.07):
     """Points z (n, 2) with the copies of a place pushed outwards one behind the other, so that each can be seen."""
     keys = [tuple(np.round(p, 9)) for p in z]
     before = [keys[:i].count(key) for i, key in enumerate(keys)]
-    order = np.array(before)[:, None]
-    return z * (1 + step * order)
+    return z * (1 + step * np.array(before)[:, None])
 
 
 def forgetting(maps: Maps) -> Picture:
@@ -117,8 +116,7 @@ def two_orders(shuffle: Shuffle, result: Result) -> Picture:
     away = 0.055 * np.sqrt(copy + 0.5)
     beside = away[:, None] * direction
     said = []
-    sorted_order = np.arange(n)
-    for ax, order, name in ((left, sorted_order, "by class"), (right, shuffle.order, "shuffled")):
+    for ax, order, name in ((left, np.arange(n), "by class"), (right, shuffle.order, "shuffled")):
         loss = shuffle.loss(places[order], tau)
         readout = shuffle.readout(places[order])
         found = f"loss {loss:.4f}, readout {readout:.0%}"

@@ -30,16 +30,13 @@ START_TONES = {"pretrained": SAME_TONE, "random": DIFFERENT_TONE, "permuted": co
 def _band(ax, x, values, tone, name):
     """Mean over seeds of values (T, S) with its 95 % interval."""
     mean, half = mean_interval(values)
-    low = mean - half
-    high = mean + half
-    ax.fill_between(x, low, high, color=tone, alpha=0.2, lw=0)
+    ax.fill_between(x, mean - half, mean + half, color=tone, alpha=0.2, lw=0)
     ax.plot(x, mean, color=tone, label=name, gid=name)
 
 
 def _distances(ax, runs):
     """Mean distances of both kinds of pairs, a thin line a seed; runs: a list that differs in the seed."""
-    tones = {"different": DIFFERENT_TONE, "equivalent": SAME_TONE}
-    for name, tone in tones.items():
+    for name, tone in {"different": DIFFERENT_TONE, "equivalent": SAME_TONE}.items():
         values = over_seeds(runs, name)
         steps = runs[0].steps[: len(values)]
         ax.plot(steps, values, color=tone, lw=0.6, alpha=0.5)
@@ -58,8 +55,7 @@ def _loss(ax, runs):
     ax.plot(steps, loss, color=colour(0), lw=0.8)
     ax.plot(steps, floor, color=INK, lw=1, ls="--", label="floor")
     ax.axhline(guessing, color=MUTED, lw=1, ls=":", label="equal scores")
-    highest = max(loss[0].max(), guessing)
-    ax.set_ylim(0, 1.15 * highest)
+    ax.set_ylim(0, 1.15 * max(loss[0].max(), guessing))
     ax.set_ylabel("loss")
 
 
@@ -132,8 +128,7 @@ def embedding(result: Result, frame: int = -1) -> Picture:
     shown = centred @ plane(tables[-1])
     _symbols(left, shown[frame], config.k)
     largest = np.abs(shown).max()
-    reach = 1.15 * max(1e-3, largest)
-    square(left, reach, xlabel="first main axis", ylabel="second main axis")
+    square(left, 1.15 * max(1e-3, largest), xlabel="first main axis", ylabel="second main axis")
     epoch = result.steps[frame]
     left.set_title(f"epoch {epoch}")
     left.set_gid("own scale")

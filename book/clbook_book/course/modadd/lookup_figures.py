@@ -40,8 +40,7 @@ def gaps(alignment, names) -> Picture:
 def twins(result):
     """Distances of the symbols 2 i and 2 i + 1 of the random table, and of all other pairs."""
     u, v, length = lookup.all_distances(result.z[-1])
-    even = u % 2 == 0
-    mine = even & (v == u + 1)
+    mine = (u % 2 == 0) & (v == u + 1)
     return length[mine], length[~mine]
 
 
@@ -127,8 +126,7 @@ def bands(result) -> Picture:
     config = result.config
     z = result.z[-1]
     fig, ((left, right),) = axes(2, width=7.6, height=3.2, width_ratios=(1, 1.3))
-    screen = (z - z.mean(0)) @ plane(z)
-    for u, point in enumerate(screen):
+    for u, point in enumerate((z - z.mean(0)) @ plane(z)):
         k = u % config.k
         x, y = point
         left.scatter(x, y, s=30, color=colour(k), linewidths=0, alpha=0.7, gid=f"class {k}")
@@ -163,8 +161,7 @@ def bands(result) -> Picture:
 def counted(result) -> tuple[float, str, str]:
     """(shade, sign, words) of an optimum for a cell: how many distances different symbols have; 0 in one point."""
     _, different = result.distances()
-    lengths = np.unique(different.round(2))
-    count = int((lengths > 0).sum())
+    count = int((np.unique(different.round(2)) > 0).sum())
     words = f"distances: {count}" if count else "all symbols in one point"
     return count / 8, str(count), words
 
@@ -190,13 +187,10 @@ def bowls(result, names) -> Picture:
     fig, (row,) = axes(len(names), width=7.8, height=3.1, sharex=True, sharey=True)
     vectors = result.z[-1]
     middle = vectors.mean(0)
-    size = np.ptp(vectors, axis=0)
-    reach = 0.9 * size.max()
+    reach = 0.9 * np.ptp(vectors, axis=0).max()
     lowest = middle - reach
-    highest = middle + reach
-    x, y = np.linspace(lowest, highest, 81).T
-    across = np.meshgrid(x, y)
-    grid = np.stack(across, -1)
+    x, y = np.linspace(lowest, middle + reach, 81).T
+    grid = np.stack(np.meshgrid(x, y), -1)
     heights = []
     for symbol in names:
         lowest = bowl(result, symbol, vectors[symbol])

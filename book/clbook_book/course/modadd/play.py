@@ -72,8 +72,7 @@ class Batches(Addition):
 
     def forward(self, s, drawn, t):
         symbols = self.shared.symbols[drawn.batch]
-        contexts = self.shared.contexts[drawn.batch]
-        losses = self.objective(s.weights, symbols, contexts)
+        losses = self.objective(s.weights, symbols, self.shared.contexts[drawn.batch])
         return losses[:, None], losses
 
     def step(self, s, drawn, losses, t):

@@ -49,9 +49,7 @@ RANDOM = colour(0)
 
 
 def _stage(ax, title):
-    across = np.cos(CIRCLE)
-    up = np.sin(CIRCLE)
-    ax.plot(across, up, color=MUTED, lw=0.6, gid="circle")
+    ax.plot(np.cos(CIRCLE), np.sin(CIRCLE), color=MUTED, lw=0.6, gid="circle")
     square(ax, EDGE)
     bare(ax)
     ax.set_title(title, fontsize=9)
@@ -63,8 +61,7 @@ def _data(ax, result: Result):
     config = result.config
     turn = np.radians(result.x)
     each = config.n // config.classes
-    ring = np.arange(len(turn)) % each
-    radius = 1 + LIFT * ring / each
+    radius = 1 + LIFT * (np.arange(len(turn)) % each) / each
     share = np.linspace(-0.5, 0.5, 41)
     arc = turn[:, None] + np.radians(config.width) * share
     for k in np.unique(result.labels):
@@ -310,9 +307,7 @@ def each_has_its_own(result: Result) -> bool:
 def _by_seed(runs: list[Result], seeds, widths, read) -> np.ndarray:
     """(seeds, widths) read(run) of each run."""
     found = {(r.config.seed, r.config.width): read(r) for r in runs}
-    rows = []
-    for seed in seeds:
-        rows.append([found[seed, width] for width in widths])
+    rows = [[found[seed, width] for width in widths] for seed in seeds]
     return np.array(rows)
 
 
@@ -340,8 +335,7 @@ def against_width(
     best = values(sorted_runs, end)
     least = values(extended, end)
     ends = values(random, end)
-    kept = values(extended, each_has_its_own).all(0)
-    least = np.where(kept, least, np.nan)
+    least = np.where(values(extended, each_has_its_own).all(0), least, np.nan)
     accuracy = values(random, Result.accuracy)
     near = values(random, Result.neighbours)
     band(

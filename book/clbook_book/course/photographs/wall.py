@@ -203,8 +203,7 @@ def accuracies(runs: dict[str, xarray.Dataset]) -> Table:
             for quantity in (first.knn, first.probe, first.share):
                 row.append(percent(quantity.values[k]))
             rows.append(tuple(row))
-    header = ("run", "", "ten neighbours", "linear probe", "photographs among their own")
-    return Table(header, rows)
+    return Table(("run", "", "ten neighbours", "linear probe", "photographs among their own"), rows)
 
 
 def curves(runs: dict[str, xarray.Dataset]) -> Picture:

@@ -53,8 +53,7 @@ def _paths(ax, result, *, title=None, unit=1.0):
 def _separation(ax, result, **look):
     """A line at the first separable iteration, if there is one, on an axis of iteration + 1."""
     if result.separable_at is not None:
-        time = result.separable_at + 1
-        ax.axvline(time, color=MARK, lw=1.2, **look)
+        ax.axvline(result.separable_at + 1, color=MARK, lw=1.2, **look)
 
 
 def when(result: Result) -> str:
@@ -145,8 +144,7 @@ def trajectories(result: Result, frame: int = -1) -> Picture:
     left.set_ylabel(label)
     left.locator_params(axis="y", nbins=5)
     _strip(right, z / unit, result.labels, left.get_ylim())
-    end = 1.05 * (config.steps + 1)
-    left.set_xlim(1, end)
+    left.set_xlim(1, 1.05 * (config.steps + 1))
     for ax in (left, right):
         ax.set_gid("own scale")
     right.set_title(f"iteration {now}")
@@ -235,8 +233,7 @@ def _median_times(check, epses, taus):
     times = np.empty((len(epses), len(taus)))
     for i, eps in enumerate(epses):
         for j, tau in enumerate(taus):
-            here = (check.eps == eps) & (check.tau == tau)
-            times[i, j] = np.median(until[here])
+            times[i, j] = np.median(until[(check.eps == eps) & (check.tau == tau)])
     return times
 
 
@@ -246,8 +243,7 @@ def _map_of_times(ax, times, epses, taus):
     image = ax.imshow(np.log10(finite), origin="lower", aspect="auto", cmap="viridis_r")
     middle = (np.nanmin(finite) * np.nanmax(finite)) ** 0.5
     for (i, j), value in np.ndenumerate(times):
-        dark = middle < value < np.inf
-        ink, rim = ("white", INK) if dark else (INK, "white")
+        ink, rim = ("white", INK) if middle < value < np.inf else (INK, "white")
         said = ax.text(
             j,
             i,
@@ -258,8 +254,7 @@ def _map_of_times(ax, times, epses, taus):
             color=ink,
             zorder=4,
         )
-        outline = withStroke(linewidth=2.5, foreground=rim)
-        said.set_path_effects([outline])
+        said.set_path_effects([withStroke(linewidth=2.5, foreground=rim)])
     ax.set(
         xlabel=r"$\tau$",
         ylabel=r"$\varepsilon$",
@@ -327,8 +322,7 @@ def phase_diagram(check: Check, epses: Sequence[float], taus: Sequence[float]) -
     fig, ax = mosaic(
         [["map", "square"], ["map", "cube"]], width=7.6, height=4.6, width_ratios=(1.3, 1)
     )
-    times = _median_times(check, epses, taus)
-    image = _map_of_times(ax["map"], times, epses, taus)
+    image = _map_of_times(ax["map"], _median_times(check, epses, taus), epses, taus)
     _level_lines(ax["map"], epses, taus)
     fig.colorbar(image, ax=ax["map"], label=r"$\log_{10}$ of iterations", location="top")
     square = _times_by_group(ax["square"], check, 2)
@@ -367,8 +361,7 @@ def condition(check: Check) -> Picture:
         ax.scatter(
             right[~done], left[~done], s=18, color=colour(1), label=late, gid=late, marker="x"
         )
-        lowest = min(left.min(), right.min())
-        span = [lowest, left.max()]
+        span = [min(left.min(), right.min()), left.max()]
         ax.plot(span, span, color=MUTED, lw=1, ls="--")
         auc = f"AUC {check.auc(ratio):.2f}"
         ax.set(
@@ -403,8 +396,7 @@ def race(results: Sequence[Result]) -> Picture:
     """
     fig, (row,) = axes(len(results), width=7.8, height=3.6, sharey=True)
     said = [_raced(ax, result) for ax, result in zip(row, results, strict=True)]
-    widest = max(np.sqrt(result.config.tau) for result in results)
-    top = 100 * widest
+    top = 100 * max(np.sqrt(result.config.tau) for result in results)
     row[0].set(ylabel="distance in the embedding", ylim=(1e-4, top))
     legend(row[0], loc="lower right")
     told = ". ".join(said)
@@ -417,8 +409,7 @@ def _raced(ax, result):
     time = result.steps + 1
     gap, spread = gap_and_spread(result)
     room = np.sqrt(config.tau)
-    top = 100 * room
-    ax.axhspan(room, top, color=MARK, alpha=0.08, lw=0)
+    ax.axhspan(room, 100 * room, color=MARK, alpha=0.08, lw=0)
     ax.axhline(room, color=MARK, lw=1, ls="--")
     width = "width of a class"
     ax.plot(time, spread, color=colour(1), label=width, gid=width)
@@ -431,8 +422,7 @@ def _raced(ax, result):
     title = f"{_setting(config)}\n{_short(result)}"
     ax.set(xlabel="iteration + 1", title=title)
     ax.set_xlim(1, time[-1])
-    above = 1.15 * room
-    ax.text(1.2, above, r"beyond $\sqrt{\tau}$: the push fades", fontsize=9, va="bottom")
+    ax.text(1.2, 1.15 * room, r"beyond $\sqrt{\tau}$: the push fades", fontsize=9, va="bottom")
     return (
         f"{_numbers(config)}: the gap starts at {gap[0]:.2g}, the width of a class at {spread[0]:.2g}, and the "
         f"room is {room:.2g}; {when_separable(result)}"
@@ -443,8 +433,7 @@ def _linear_phase(result, gap):
     """(T,) how the gap, so large at the start, grows while theory is linear."""
     config = result.config
     rate = theory.growth_rate(result.theta[0], config.tau, config.gradient)
-    exponent = rate * config.lr * result.steps
-    bounded = np.minimum(exponent, 50)
+    bounded = np.minimum(rate * config.lr * result.steps, 50)
     return gap * np.exp(bounded)
 
 

@@ -80,8 +80,7 @@ def masked_loss(
     squares = squared_distances(z[:, None], views)  # (R, m, n, n)
     present = there[:, None, None] > 0
     scale = -2 * tau[:, None]
-    logits = torch.where(present, squares / scale, -FAR)
-    shares = logits.log_softmax(-1)
+    shares = torch.where(present, squares / scale, -FAR).log_softmax(-1)
     positive = shares.diagonal(dim1=-2, dim2=-1).mean(1)  # (R, n)
     count = there.sum(-1)
     total = (positive * there).sum(-1)
@@ -93,18 +92,15 @@ def own_neighbours(z: torch.Tensor, labels: torch.Tensor, there: torch.Tensor) -
     apart = z[:, :, None] - z[:, None]
     squares = apart.square().sum(-1)
     oneself = torch.eye(z.shape[1], device=z.device)
-    absent = 1 - there[:, None]
-    left_out = FAR * (oneself + absent)
+    left_out = FAR * (oneself + (1 - there[:, None]))
     nearest = (squares + left_out).argmin(-1)  # (R, n)
-    same = labels.gather(1, nearest) == labels
-    counted = same * there
+    counted = (labels.gather(1, nearest) == labels) * there
     return counted.sum(-1) / there.sum(-1)
 
 
 def dealt(values: torch.Tensor, order: torch.Tensor) -> torch.Tensor:
     """Rows of values (R, n, d) in the order (R, n): point i gets what point order[i] had."""
-    index = order[..., None].expand(values.shape)
-    return values.gather(1, index)
+    return values.gather(1, order[..., None].expand(values.shape))
 
 
 class MovedPoints(experiment.Separability):
@@ -121,8 +117,7 @@ class MovedPoints(experiment.Separability):
         s, runs = self.state, len(self.configs)
         s.label = self.shared.labels.expand(runs, -1).clone()
         numbers = torch.arange(self.config.n)
-        there = (numbers < self.config.drawn).float()
-        s.there = there.expand(runs, -1).clone()
+        s.there = (numbers < self.config.drawn).float().expand(runs, -1).clone()
         s.order = numbers.expand(runs, -1).clone()
 
     def points(self, config):
@@ -154,8 +149,7 @@ class MovedPoints(experiment.Separability):
             return z, masked_loss(z, z.detach()[:, None], s.there, s.tau)
         s = s.replace(R=s.R + moves)
         z = self.embed_points(s)
-        views = self.views(s, drawn.views, VIEWS)
-        v = self.embed_views(s, views)
+        v = self.embed_views(s, self.views(s, drawn.views, VIEWS))
         return z, masked_loss(z, v, s.there, s.tau)
 
     def step(self, s, drawn, losses, t):
@@ -168,10 +162,8 @@ class MovedPoints(experiment.Separability):
             after["weights"] = sgd(s.weights, gradients, s.lr)
         else:
             # The loss is a mean over the points that are there; LS eq. 10 has no such factor.
-            count = s.there.sum(-1)
-            rate = count[:, None, None] * s.lr
-            places = s.weights[0] + moves
-            after["weights"] = sgd([places], gradients, rate)
+            rate = s.there.sum(-1)[:, None, None] * s.lr
+            after["weights"] = sgd([s.weights[0] + moves], gradients, rate)
         return after
 
     def watch(self, s, z, t):

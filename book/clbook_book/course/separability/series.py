@@ -35,10 +35,7 @@ def seeded(bases: dict) -> tuple:
 def of_seeds(bases: dict) -> dict:
     """{name: runs of five seeds} of {name: Config}."""
     runs = iter(sweep(run, seeded(bases), record=ASKED))
-    found = {}
-    for name in bases:
-        found[name] = [next(runs) for _ in range(5)]
-    return found
+    return {name: [next(runs) for _ in range(5)] for name in bases}
 
 
 @functools.cache

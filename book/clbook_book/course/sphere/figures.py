@@ -58,8 +58,7 @@ def _stage(ax, d, azimuth, title):
         zero = np.zeros_like(RING)
         for curve in ((c, s, zero), (c, zero, s), (zero, c, s)):
             screen, depth = _seen(np.stack(curve, -1), azimuth)
-            seen = depth >= 0
-            front = np.where(seen[:, None], screen, np.nan)
+            front = np.where((depth >= 0)[:, None], screen, np.nan)
             ax.plot(*front.T, color=MUTED, lw=0.5, alpha=0.6)
     square(ax, 1.45 if d == 2 else 1.15)
     bare(ax)
@@ -107,8 +106,7 @@ def _embedding(ax, result, i, azimuth=AZIMUTH, title=None):
     scale = ARROW / max(lengths.max(), 1e-12)
     z = result.z[i]
     if d == 2:
-        band = 0.618 * np.arange(len(z)) % 1
-        radius = 1 + LIFT * band
+        radius = 1 + LIFT * (0.618 * np.arange(len(z)) % 1)
         z = radius[:, None] * z
     _points(ax, z, result.labels, scale * result.arrows[i], azimuth)
 
@@ -247,8 +245,7 @@ def first_step(pair: dict, scores) -> Picture:
     moves = (gradient, network.z[1] - network.z[0], vanilla.z[1] - vanilla.z[0])
     names = "negative gradient, both", "first step, network", "first step, vanilla"
     for ax, move, name, score in zip(row, moves, names, scores, strict=True):
-        lengths = np.linalg.norm(move, axis=1)
-        shown = 0.05 * move / lengths.mean()
+        shown = 0.05 * move / np.linalg.norm(move, axis=1).mean()
         _points(ax, front, network.labels, shown[:, 1:])
         ax.set(
             aspect="equal",

@@ -309,10 +309,7 @@ def _against_m(runs: Sequence[Result], read) -> tuple[list, np.ndarray]:
     found = {(r.config.seed, r.config.m): read(r) for r in runs}
     seeds = sorted({seed for seed, _ in found})
     times = sorted({m for _, m in found})
-    rows = []
-    for seed in seeds:
-        row = [found[seed, m] for m in times]
-        rows.append(row)
+    rows = [[found[seed, m] for m in times] for seed in seeds]
     return times, np.array(rows)
 
 

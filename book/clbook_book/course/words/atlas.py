@@ -43,8 +43,7 @@ def marked(result: Result, kind: str) -> np.ndarray:
     pairs = result.pairs[kind]
     often = result.counts[pairs]
     rare = (often <= COMMON).all(1)
-    rarer = often[rare].min(1)
-    order = np.argsort(-rarer, kind="stable")
+    order = np.argsort(-often[rare].min(1), kind="stable")
     return pairs[rare][order[:MARKED]]
 
 

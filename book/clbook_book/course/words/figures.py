@@ -201,8 +201,7 @@ def _pairs(ax, result, at, joined, edge):
 def _name(ax, name, place, edge, taken, tone):
     """Write a word at its place, unless it would reach over the map's edge or over a name in `taken`, boxes so far."""
     x, y = place / edge
-    width = LETTER * len(name) + 0.04
-    box = Bbox.from_bounds(x, y, width, LINE)
+    box = Bbox.from_bounds(x, y, LETTER * len(name) + 0.04, LINE)
     if box.x1 > 1 or box.count_overlaps(taken):
         return
     taken.append(box)
