@@ -167,7 +167,7 @@ def array(name: str, values) -> np.ndarray:
     if np.ma.is_masked(values):
         raise refused(name, values, "an array without masked entries")
     try:
-        if not isinstance(values, torch.Tensor):
+        if not isinstance(values, Tensor):
             return np.asarray(values)
         values = values.detach().cpu()
         if values.dtype == torch.bfloat16:  # which NumPy does not have

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 import torch
-from torch import nn
+from torch import Tensor, nn
 from torch.nn import functional as F
 
 from clbook._arguments import choice, dense, number, refused, shown, table, tensor, whole
@@ -31,10 +31,10 @@ from clbook.models import ACTIVATIONS
 
 def empirical(
     model: nn.Module,
-    x: torch.Tensor,
+    x: Tensor,
     *,
     progress: Callable | None = None,
-) -> torch.Tensor:
+) -> Tensor:
     """The kernel of any module over all its trainable parameters (LS eq. 8), layer by layer.
 
     A fully connected layer y = W a + b that sees one vector a sample adds (<a_i, a_j> + 1) <delta_i^k, delta_j^l>,
@@ -72,10 +72,10 @@ def empirical(
 
 def empirical_trace(
     model: nn.Module,
-    x: torch.Tensor,
+    x: Tensor,
     *,
     progress: Callable | None = None,
-) -> torch.Tensor:
+) -> Tensor:
     """The trace of `empirical` over the outputs, sum_k K_ij^{kk}, without holding the (n, n, d, d).
 
     Divided by d it is what the scores below take of a kernel.
@@ -96,7 +96,7 @@ def empirical_trace(
     return layerwise(model, x, trace=True, progress=progress)[..., 0, 0]
 
 
-def autograd(model: nn.Module, x: torch.Tensor) -> torch.Tensor:
+def autograd(model: nn.Module, x: Tensor) -> Tensor:
     """The kernel from its definition: every per-sample Jacobian at once, then their products. Slow.
 
     Arguments, result and errors are those of `empirical`.
@@ -120,10 +120,10 @@ def autograd(model: nn.Module, x: torch.Tensor) -> torch.Tensor:
 
 @torch.no_grad()
 def mlp(
-    weights: Sequence[torch.Tensor],
-    x: torch.Tensor,
+    weights: Sequence[Tensor],
+    x: Tensor,
     activation: str,
-) -> torch.Tensor:
+) -> Tensor:
     """The kernel of `models.MLP`, of one network or of R at once, layer by layer.
 
     Layer y = W a + b adds (<a_i, a_j> + 1) <delta_i^k, delta_j^l>, with delta^k = df^k / dy.
@@ -193,12 +193,12 @@ def _slope(activation, y):
 
 
 def one_hidden(
-    B: torch.Tensor,
-    x: torch.Tensor,
+    B: Tensor,
+    x: Tensor,
     activation: str,
     d: int,
     scale: float,
-) -> torch.Tensor:
+) -> Tensor:
     """The kernel of f = A' sigma(B x) over the inner weights B alone, A fixed (LS Prop. B.5, eq. 32; VA Prop. 4.3).
 
     K_ij^{kl} = 1_{k=l} scale x_i'x_j sum_{p in block k} sigma'(b_p x_i) sigma'(b_p x_j).
@@ -240,7 +240,7 @@ def one_hidden(
     return torch.diag_embed(K.permute(1, 2, 0))
 
 
-def infinite_width(x: torch.Tensor, scale: float = 1.0) -> torch.Tensor:
+def infinite_width(x: Tensor, scale: float = 1.0) -> Tensor:
     """Limit M -> infinity of `one_hidden` for ReLU and isotropic centred Gaussian rows (LS Prop. B.6, VA Prop. 4.4).
 
     K_ij = scale x_i'x_j [1/2 - angle(x_i, x_j) / (2 pi)], times the d x d identity.
@@ -274,7 +274,7 @@ def infinite_width(x: torch.Tensor, scale: float = 1.0) -> torch.Tensor:
 # Scores: how much a kernel looks like the blocks of the classes. One kernel gives floats, R kernels tensors (R,).
 
 
-def alignment(K: torch.Tensor, labels: Labels) -> float | torch.Tensor:
+def alignment(K: Tensor, labels: Labels) -> float | Tensor:
     """Centred alignment <HKH, HYY'H> / (|HKH| |HYY'H|) of a kernel with the Gram matrix of one-hot labels Y.
 
     In [-1, 1]: 1 for the ideal blocks of LS Fig. 5, near 0 for a kernel that ignores the classes. For two classes Y Y'
@@ -311,9 +311,9 @@ def alignment(K: torch.Tensor, labels: Labels) -> float | torch.Tensor:
 
 
 def gradient_structure(
-    K: torch.Tensor,
+    K: Tensor,
     labels: Labels,
-) -> tuple[float, float] | tuple[torch.Tensor, torch.Tensor]:
+) -> tuple[float, float] | tuple[Tensor, Tensor]:
     """(Theta, sigma^2) of LS Theorem 4.3, condition (c), from the kernel alone.
 
     With g_i = grad_w f(x_i), mu_q their mean over class q and xi_i = g_i - mu_q: Theta = |mu_1 - mu_2|^2 and
@@ -341,7 +341,7 @@ def gradient_structure(
     return _plain(theta), _plain(sigma2)
 
 
-def fisher(K: torch.Tensor, labels: Labels) -> float | torch.Tensor:
+def fisher(K: Tensor, labels: Labels) -> float | Tensor:
     """The Fisher ratio Theta / sigma^2 of `gradient_structure`: infinite for ideal blocks, 0 where Theta is 0.
 
     Arguments, result and errors are those of `gradient_structure`.
@@ -373,7 +373,7 @@ def _structure(K, labels):
     return theta.clamp(min=0), sigma2.clamp(min=0)
 
 
-def top_eigenvector(K: torch.Tensor, labels: Labels) -> tuple[np.ndarray, float]:
+def top_eigenvector(K: Tensor, labels: Labels) -> tuple[np.ndarray, float]:
     """Eigenvector of the largest eigenvalue of the centred kernel: the pattern of embeddings that it moves the fastest.
 
     Args:

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 
 import torch
 import torch.nn.functional as F
+from torch import Tensor
 
 from clbook._arguments import (
     at_least,
@@ -31,7 +32,7 @@ PROPOSALS = 16  # offered at once by the rejection sampler, which takes the firs
 MOST_CONDITION = 1e6  # a matrix worse than this is not invertible in float32
 
 
-def marginal(n: int, d: int, space: str, generator: torch.Generator) -> torch.Tensor:
+def marginal(n: int, d: int, space: str, generator: torch.Generator) -> Tensor:
     """Latents drawn from the marginal distribution.
 
     Returns: z (n, d), uniform in the box [0, 1]^d, or on the unit sphere.
@@ -41,13 +42,13 @@ def marginal(n: int, d: int, space: str, generator: torch.Generator) -> torch.Te
 
 
 def positives(
-    z: torch.Tensor,
+    z: Tensor,
     d_c: int,
     style_sd: float,
     space: str,
     generator: torch.Generator,
     content_sd: float = 0.0,
-) -> torch.Tensor:
+) -> Tensor:
     """A positive partner for each latent, drawn from the conditional of CS Sec. 2 and 4.1.
 
     Box: every dimension is normal around z, with standard deviation `content_sd` in the first d_c dimensions (0, the
@@ -67,7 +68,7 @@ def positives(
 # The same for R runs at once, in two halves: random numbers, which only ask for shapes, and what settings make of them.
 
 
-def draws(n: int, d: int, space: str, generator: torch.Generator) -> torch.Tensor:
+def draws(n: int, d: int, space: str, generator: torch.Generator) -> Tensor:
     """The random numbers of n pairs, in the order in which `marginal` and then `positives` draw them.
 
     Returns: (n, k), which `pairs` turns into latents and partners; k depends on d and space alone.
@@ -76,13 +77,13 @@ def draws(n: int, d: int, space: str, generator: torch.Generator) -> torch.Tenso
 
 
 def pairs(
-    drawn: torch.Tensor,
+    drawn: Tensor,
     d: int,
-    d_c: int | torch.Tensor,
-    style_sd: float | torch.Tensor,
+    d_c: int | Tensor,
+    style_sd: float | Tensor,
     space: str,
-    content_sd: float | torch.Tensor = 0.0,
-) -> tuple[torch.Tensor, torch.Tensor]:
+    content_sd: float | Tensor = 0.0,
+) -> tuple[Tensor, Tensor]:
     """Latents and their positives, from random numbers. No value of a tensor is read, so none is checked.
 
     Args: drawn (..., n, k), as from `draws`; d_c, style_sd and content_sd, numbers or tensors (..., 1, 1).
@@ -112,7 +113,7 @@ def _settings(d, d_c, style_sd, space, content_sd):
 
 def _each(name, value, check):
     """A number, checked; or a tensor (..., 1, 1) of one for each run."""
-    if not isinstance(value, torch.Tensor):
+    if not isinstance(value, Tensor):
         return check(name, value)
     if any(size != 1 for size in dense(name, value).shape[-2:]):
         raise refused(name, value, "a number, or a tensor (..., 1, 1) of them")
@@ -182,7 +183,7 @@ def _von_mises_fisher(z, style, sd, chances):
     return torch.where(style, radius * moved, z)
 
 
-def mixed(z: torch.Tensor, matrices: Sequence[torch.Tensor], slope: float = 0.2) -> torch.Tensor:
+def mixed(z: Tensor, matrices: Sequence[Tensor], slope: float = 0.2) -> Tensor:
     """The network of `Mixing`, whether it can be inverted or not: z (..., n, d), matrices of (..., d, d).
 
     Returns: (..., n, d).
@@ -217,7 +218,7 @@ class Mixing:
     Raises ValueError: matrices that are not square, of different sizes, or not invertible; a slope that is not above 0.
     """
 
-    def __init__(self, matrices: Sequence[torch.Tensor], slope: float = 0.2):
+    def __init__(self, matrices: Sequence[Tensor], slope: float = 0.2):
         self.slope = positive("slope", slope)
         self.matrices = _matrices(matrices)
         for i, matrix in enumerate(self.matrices):
@@ -228,11 +229,11 @@ class Mixing:
                 allowed = f"invertible, its condition number below {MOST_CONDITION:g}"
                 raise refused(f"matrices[{i}]", matrix, allowed)
 
-    def __call__(self, z: torch.Tensor) -> torch.Tensor:
+    def __call__(self, z: Tensor) -> Tensor:
         """x = g(z), (..., d)."""
         return mixed(z, self.matrices, self.slope)
 
-    def inverse(self, x: torch.Tensor) -> torch.Tensor:
+    def inverse(self, x: Tensor) -> Tensor:
         """z = g^-1(x), (..., d)."""
         for i, matrix in reversed([*enumerate(self.matrices)]):
             x = x @ torch.linalg.inv(matrix.double()).mT.to(x)
@@ -240,7 +241,7 @@ class Mixing:
         return x
 
 
-def rotations(d: int, layers: int, generator: torch.Generator) -> list[torch.Tensor]:
+def rotations(d: int, layers: int, generator: torch.Generator) -> list[Tensor]:
     """A random rotation (d, d) for each layer."""
     d, layers = whole("d", d, 1), whole("layers", layers, 1)
     source("generator", generator)

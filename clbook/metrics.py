@@ -16,11 +16,12 @@ import scipy
 import torch
 from scipy.special import entr, logsumexp
 from threadpoolctl import threadpool_limits
+from torch import Tensor
 
 from clbook._arguments import array, chance, positive, reals, refused, whole
 
-Points = torch.Tensor | np.ndarray | Sequence  # (n, d), or (n,) for n points in one dimension
-Labels = torch.Tensor | np.ndarray | Sequence  # (n,)
+Points = Tensor | np.ndarray | Sequence  # (n, d), or (n,) for n points in one dimension
+Labels = Tensor | np.ndarray | Sequence  # (n,)
 
 MARGIN = 1e-7  # least margin, in whitened units, that `separable` tells from zero
 FLAT = 1e-12  # a direction with less than this share of the largest spread has none
@@ -199,7 +200,7 @@ def _minimum(objective, constraints, bounds):
     raise RuntimeError(f"the linear program for separability failed: {problem.message}")
 
 
-def intervals(z: torch.Tensor, sizes: Sequence[int]) -> torch.Tensor:
+def intervals(z: Tensor, sizes: Sequence[int]) -> Tensor:
     """`separable` in one dimension for R sets of points at once, on their device and without a read from it.
 
     Args:
@@ -217,7 +218,7 @@ def intervals(z: torch.Tensor, sizes: Sequence[int]) -> torch.Tensor:
         >>> intervals(z, [2, 2]).tolist()
         [True, False]
     """
-    if not isinstance(z, torch.Tensor) or z.dim() != 2:
+    if not isinstance(z, Tensor) or z.dim() != 2:
         raise refused("z", z, "a tensor (R, n)")
     if not isinstance(sizes, Sequence) or len(sizes) < 2:
         raise refused("sizes", sizes, "the sizes of two or more classes")

@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Callable
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from clbook import kernels
 from clbook._arguments import dense, refused, whole
@@ -28,12 +28,12 @@ class _Some(nn.Module):
 
 def trace_kernel(
     model: nn.Module,
-    x: torch.Tensor,
+    x: Tensor,
     *,
     outputs: int = 8,
     samples: int = 1024,
     progress: Callable | None = None,
-) -> torch.Tensor:
+) -> Tensor:
     """sum_k K_ij^{kk} of the neural kernel (LS eq. 8), `kernels.empirical_trace` in pieces.
 
     The sum over the outputs is taken some at a time. More inputs than `samples` are taken in pairs of blocks. So the
@@ -97,7 +97,7 @@ def _output(model, x):
             out = model(x[:1])
         except Exception as error:  # the model's own words, whatever they are
             raise refused("x", x, f"what model takes: {error}") from error
-    if not isinstance(out, torch.Tensor) or out.dim() != 2:
+    if not isinstance(out, Tensor) or out.dim() != 2:
         raise refused("model", model, "a module that returns one tensor (n, d)")
     return out
 

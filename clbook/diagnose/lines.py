@@ -15,6 +15,7 @@ from collections.abc import Mapping
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from clbook import kernels, losses, metrics
 from clbook.diagnose import loss_scale, measures, words
@@ -135,7 +136,7 @@ def random_order(n: int, seed: int) -> np.ndarray:
     return torch.randperm(n, generator=torch.Generator().manual_seed(seed)).numpy()
 
 
-def gaussian(shape: tuple[int, ...], seed: int) -> torch.Tensor:
+def gaussian(shape: tuple[int, ...], seed: int) -> Tensor:
     """A sample of the standard normal distribution in float64."""
     return torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
 
@@ -160,7 +161,7 @@ def told(key: str, numbers: dict[str, float], **places: object) -> Line:
     return Line(name, numbers[key], reference, says, alarm, about.rule, about.page)
 
 
-def plain(found: Mapping[str, torch.Tensor | float]) -> dict[str, float]:
+def plain(found: Mapping[str, Tensor | float]) -> dict[str, float]:
     """Tensors of one entry as floats."""
     return {name: float(number) for name, number in found.items()}
 
@@ -176,9 +177,7 @@ def two_views(s: Subject) -> dict[str, float]:
     return found | loss_numbers(s, z1, z2, random) | {"n": s.n, "size": size}
 
 
-def loss_numbers(
-    s: Subject, z1: torch.Tensor, z2: torch.Tensor, random: torch.Tensor
-) -> dict[str, float]:
+def loss_numbers(s: Subject, z1: Tensor, z2: Tensor, random: Tensor) -> dict[str, float]:
     """The numbers of the loss, if there is one, in the convention of the library."""
     if s.loss is None:
         return {}

@@ -6,23 +6,51 @@ weights move. Its kernel is that of g. The ordinary start is f = g: then a view 
 
 from __future__ import annotations
 
-import torch
+from collections.abc import Sequence
 
+import torch
+from torch import Tensor
+
+from clbook.models import mlp
 from clbook.training.loop import State, Training
+from clbook.training.streams import Draws, streams
 
 
 class Anchored(Training):
-    """R runs that train f. A subclass says what g is, in `output`, and calls `anchor` in its `setup`.
+    """R runs that train f. A subclass calls `gather` and `anchor` in its `setup`.
 
     In a grid over eps and tau all runs of a seed have one start and see the same views: g(w0, views) is computed once
     for all of them.
     """
 
-    def output(self, weights: list[torch.Tensor], x: torch.Tensor) -> torch.Tensor:
-        """g (R, m, d) of points x (R, m, D)."""
-        raise NotImplementedError
+    def output(self, weights: list[Tensor], x: Tensor) -> Tensor:
+        """g (R, m, d) of points x (R, m, D): fully connected networks, unless a subclass has others."""
+        return mlp(weights, x, self.config.activation)
 
-    def anchor(self, x: torch.Tensor, R: torch.Tensor | None) -> None:
+    def gather(self, points: Sequence[tuple[Tensor, Tensor]]) -> Tensor:
+        """Put the points of all runs into the state.
+
+        Args:
+            points: x (n, D) and labels (n,) of each run; all have the same labels.
+
+        Returns:
+            The labels.
+        """
+        inputs, labels = zip(*points, strict=True)
+        self.state.x = torch.stack(inputs)  # (R, n, D)
+        self.inputs = [x.numpy() for x in inputs]
+        return labels[0]
+
+    def normal(self, purpose: int, count: int) -> Draws:
+        """The noise (R, count, n, D) of `count` views of each point at each step."""
+        shape = self.state.x.shape[1:]
+
+        def draw(generator):
+            return torch.stack([torch.randn(shape, generator=generator) for _ in range(count)])
+
+        return Draws(streams(self.configs, purpose), draw)
+
+    def anchor(self, x: Tensor, R: Tensor | None) -> None:
         """Put what the embeddings need of the start into the state, which has its x, noise and weights already.
 
         These are R; frozen, the weights w0; and shift (R, n, d), R - g(w0, x). All are None for the ordinary start.
@@ -55,17 +83,17 @@ class Anchored(Training):
         first, start = torch.tensor(of_each, device=s.x.device).unique(return_inverse=True)
         return None if len(first) == len(start) else (first, start)
 
-    def keep(self, s: State, stay: torch.Tensor) -> State:
+    def keep(self, s: State, stay: Tensor) -> State:
         s = super().keep(s, stay)
         self.shared.starts = self.starts(s)
         return s
 
-    def anchored_points(self, s: State, x: torch.Tensor) -> torch.Tensor:
+    def anchored_points(self, s: State, x: Tensor) -> Tensor:
         """f (R, n, d) of the points that `anchor` was given."""
         g = self.output(s.weights, x)
         return g if s.frozen is None else g + s.shift
 
-    def anchored_views(self, s: State, views: torch.Tensor) -> torch.Tensor:
+    def anchored_views(self, s: State, views: Tensor) -> Tensor:
         """f (R, m, n, d) of m views of each point, (R, m, n, D), which share the point R of theirs."""
         flat = views.flatten(1, 2)  # (R, m n, D)
         g = self.output(s.weights, flat)
@@ -74,7 +102,7 @@ class Anchored(Training):
         moved = g.unflatten(1, views.shape[1:3])
         return moved if s.frozen is None else moved + s.R[:, None]
 
-    def output_at_start(self, s: State, x: torch.Tensor) -> torch.Tensor:
+    def output_at_start(self, s: State, x: Tensor) -> Tensor:
         """g(w0, x) (R, m, d) of views x (R, m, D), for runs that share a start computed once."""
         if self.shared.starts is None:
             return self.output(s.frozen, x)

@@ -15,6 +15,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import torch
+from torch import Tensor
 from torch.types import Device
 
 from clbook import environment
@@ -74,7 +75,7 @@ def recorded_times(steps: int, every: int = 0, ratio: float = 1.12) -> list[int]
     return sorted(times)
 
 
-def mapped(value, change: Callable, kind: type = torch.Tensor):
+def mapped(value, change: Callable, kind: type = Tensor):
     """`value` with `change` applied to each tensor in it, or other `kind`, through lists, tuples and dicts."""
     if isinstance(value, kind):
         return change(value)
@@ -111,7 +112,7 @@ class State(SimpleNamespace):
         """This state with `change` applied to each tensor."""
         return State(**mapped(vars(self), change))
 
-    def keep(self, stay: torch.Tensor) -> State:
+    def keep(self, stay: Tensor) -> State:
         """The state of the runs `stay` (R,) alone."""
         return self.mapped(lambda value: value[stay])
 
@@ -186,15 +187,15 @@ class Training:
         """What is seen at step t, z (R, ...), which must stay finite, and the losses (R,), or None, given s.weights."""
         raise NotImplementedError
 
-    def step(self, s: State, drawn: SimpleNamespace, losses: torch.Tensor, t: int) -> dict:
+    def step(self, s: State, drawn: SimpleNamespace, losses: Tensor, t: int) -> dict:
         """{name: new value} of what the step from t to t + 1 changes in the state."""
         raise NotImplementedError
 
-    def watch(self, s: State, z: torch.Tensor, t: int) -> dict:
+    def watch(self, s: State, z: Tensor, t: int) -> dict:
         """{name: new value} of what is followed at every step, without a read from the device."""
         return {}
 
-    def measure(self, s: State, z: torch.Tensor, losses: torch.Tensor, t: int) -> dict:
+    def measure(self, s: State, z: Tensor, losses: Tensor, t: int) -> dict:
         """{name: (R, ...)} recorded at step t: what a Result always has, and of the rest what `record` names.
 
         Where "finite" (R,) is among them, a run that is False has diverged.
@@ -205,7 +206,7 @@ class Training:
         """{name: (R, ...)} what a page that trains draws besides what is `recorded` there; of tensors alone."""
         return {}
 
-    def finished(self, s: State, t: int) -> torch.Tensor | None:
+    def finished(self, s: State, t: int) -> Tensor | None:
         """(R,) runs that end at the recorded time t because nothing more is to be seen; None: all go on."""
 
     def ending(self, s: State) -> dict:
@@ -218,7 +219,7 @@ class Training:
 
     # What they may call.
 
-    def column(self, name: str, dtype: torch.dtype = torch.float32, axes: int = 2) -> torch.Tensor:
+    def column(self, name: str, dtype: torch.dtype = torch.float32, axes: int = 2) -> Tensor:
         """(R, 1, ...) the setting `name` of every run, with `axes` more axes."""
         one = torch.ones((), dtype=dtype)  # a product, so that a setting that is traced stays one
         values = [(getattr(config, name) * one).to(dtype) for config in self.configs]
@@ -229,7 +230,7 @@ class Training:
         return not self.record.isdisjoint(names)
 
     @staticmethod
-    def gradients(losses: torch.Tensor, weights: Sequence[torch.Tensor]) -> list[torch.Tensor]:
+    def gradients(losses: Tensor, weights: Sequence[Tensor]) -> list[Tensor]:
         """Gradient of each run's own loss, losses (R,), in its own weights: the runs share no weight."""
         # The sum's derivative in one run's weights is that of its own loss: the other losses do not depend on them.
         return list(torch.autograd.grad(losses.sum(), weights))
@@ -328,7 +329,7 @@ class Training:
         """The random numbers of the next step, one attribute for each of `draws`."""
         return SimpleNamespace(**{name: draws.next() for name, draws in self.draws.items()})
 
-    def keep(self, s: State, stay: torch.Tensor) -> State:
+    def keep(self, s: State, stay: Tensor) -> State:
         """The state of the runs `stay` (R,) alone, which are the runs of this training from now on."""
         # Settings and random numbers go with their runs: entry k of all three is one run, before and after.
         kept = [c for c, stays in zip(self.configs, stay.tolist(), strict=True) if stays]
@@ -385,7 +386,7 @@ class Training:
         return self.state.replace(weights=weights)
 
 
-def tensors(value: object, kind: type = torch.Tensor) -> list:
+def tensors(value: object, kind: type = Tensor) -> list:
     """The tensors in `value`, or what is of another `kind`, through lists, tuples and dicts."""
     found: list = []
     mapped(value, found.append, kind)
@@ -520,7 +521,7 @@ def follow(
     return outcomes
 
 
-def per_run(by: str, name: str, value: torch.Tensor | np.ndarray, shape: tuple[int, ...]) -> None:
+def per_run(by: str, name: str, value: Tensor | np.ndarray, shape: tuple[int, ...]) -> None:
     """ValueError where `value`, which the function `by` of a training gives, has another shape."""
     if tuple(value.shape) != shape:
         raise ValueError(
@@ -538,7 +539,7 @@ def ends(training: Training, s: State, t: int) -> np.ndarray:
 
 def array(value) -> np.ndarray:
     """A tensor, or what NumPy takes for an array, as an array on the CPU."""
-    return value.detach().cpu().numpy() if isinstance(value, torch.Tensor) else np.asarray(value)
+    return value.detach().cpu().numpy() if isinstance(value, Tensor) else np.asarray(value)
 
 
 def arrays(table: dict) -> dict:

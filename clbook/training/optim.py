@@ -11,15 +11,16 @@ import math
 from collections.abc import Sequence
 
 import torch
+from torch import Tensor
 
-Tensors = Sequence[torch.Tensor]
+Tensors = Sequence[Tensor]
 
 BETA1, BETA2, TINY = 0.9, 0.999, 1e-8  # Adam's constants, Kingma and Ba 2015
 
 
 def per_run(value, weights: Tensors) -> list:
     """A number for each run, (R,) or (R, 1, ...), shaped to multiply each tensor of `weights`."""
-    if not isinstance(value, torch.Tensor):
+    if not isinstance(value, Tensor):
         return [value] * len(weights)
     return [value.reshape(-1, *(1,) * (w.ndim - 1)) for w in weights]
 
@@ -40,8 +41,8 @@ def warmed(t: int, steps: int, warmup: int = 0, cosine: bool = True) -> float:
 
 
 def sgd(
-    weights: Tensors, gradients: Tensors, lr: float | torch.Tensor, factor: float = 1.0
-) -> list[torch.Tensor]:
+    weights: Tensors, gradients: Tensors, lr: float | Tensor, factor: float = 1.0
+) -> list[Tensor]:
     """Gradient descent, w - factor lr g: `torch.optim.SGD`.
 
     Args:
@@ -55,9 +56,9 @@ def sgd(
     return _moved(weights, gradients, lr, -factor)
 
 
-def _moved(values: Tensors, by: Tensors, lr, factor) -> list[torch.Tensor]:
+def _moved(values: Tensors, by: Tensors, lr, factor) -> list[Tensor]:
     """values + factor lr by."""
-    if not isinstance(lr, torch.Tensor):
+    if not isinstance(lr, Tensor):
         return list(torch._foreach_add(list(values), list(by), alpha=factor * lr))
     return list(torch._foreach_addcmul(list(values), list(by), per_run(lr, values), value=factor))
 
@@ -66,10 +67,10 @@ def momentum(
     weights: Tensors,
     gradients: Tensors,
     velocity: Tensors,
-    lr: float | torch.Tensor,
+    lr: float | Tensor,
     factor: float = 1.0,
     beta: float = 0.9,
-) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
+) -> tuple[list[Tensor], list[Tensor]]:
     """Gradient descent with momentum: v <- beta v + factor lr g, then w <- w - v.
 
     At a constant rate this is `torch.optim.SGD(momentum=beta)`. velocity: zeros at the start (`zeros`).
@@ -83,7 +84,7 @@ def momentum(
 
 def lars_directions(
     weights: Tensors, gradients: Tensors, trust: float, decay: float, axes: int = 1
-) -> list[torch.Tensor]:
+) -> list[Tensor]:
     """What LARS descends along instead of the gradient (You et al. 2017, Algorithm 1).
 
     Each network's matrix has a rate of its own, s (g + decay w) with s = trust |w| / (|g| + decay |w|). As in SimCLR's
@@ -112,10 +113,10 @@ def adam(
     weights: Tensors,
     gradients: Tensors,
     memory: dict,
-    lr: float | torch.Tensor,
-    decay: float | torch.Tensor = 0.0,
+    lr: float | Tensor,
+    decay: float | Tensor = 0.0,
     kind: str = "l2",
-) -> tuple[list[torch.Tensor], dict]:
+) -> tuple[list[Tensor], dict]:
     """Adam (Kingma and Ba 2015, Algorithm 1), with a weight decay for each run.
 
     m <- beta1 m + (1 - beta1) g, v <- beta2 v + (1 - beta2) g^2, w <- w - lr m' / (sqrt(v') + 1e-8), where m' and v'
@@ -133,12 +134,12 @@ def adam(
         The new weights and the new memory.
     """
     weights, gradients = [w.detach() for w in weights], list(gradients)
-    if isinstance(decay, torch.Tensor) or decay:
+    if isinstance(decay, Tensor) or decay:
         if kind == "l2":
             gradients = _moved(gradients, weights, decay, 1.0)  # g + decay w
         else:
             weights = _moved(weights, weights, decay, -lr)  # (1 - lr decay) w
-    if type(weights[0]) is torch.Tensor and not isinstance(lr, torch.Tensor):
+    if type(weights[0]) is Tensor and not isinstance(lr, Tensor):
         return _adam_of_torch(weights, gradients, memory, lr)
     return _adam(weights, gradients, memory, lr)
 
@@ -195,6 +196,6 @@ def adam_memory(weights: Tensors) -> dict:
     return {"first": zeros(weights), "second": zeros(weights), "updates": updates}
 
 
-def zeros(weights: Tensors) -> list[torch.Tensor]:
+def zeros(weights: Tensors) -> list[Tensor]:
     """A zero for each weight."""
     return [torch.zeros_like(w, requires_grad=False) for w in weights]

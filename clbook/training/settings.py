@@ -12,6 +12,7 @@ import os
 from collections.abc import Sequence
 from typing import Any, Self
 
+SEEDS = 10_000  # seeds 0 .. 9,999: the four digits of a stream's number that belong to the seed (`streams`)
 KINDS = {
     bool: "True or False",
     int: "a whole number",
@@ -67,6 +68,16 @@ def setting(
         "each": each,
     }
     return dataclasses.field(default=default, metadata=metadata)
+
+
+def seed_of(what: str, each: bool = True) -> Any:
+    """The `setting` of the seed that a run has: 0 unless named, `SEEDS` of them."""
+    return setting(0, f"seed of {what}", low=0, high=SEEDS - 1, each=each)
+
+
+def iterations(default: int, high: int = 100_000) -> Any:
+    """The `setting` of how many steps a run takes, up to `high`."""
+    return setting(default, "iterations", unit="iterations", low=1, high=high, log=True)
 
 
 def allowed(field: dataclasses.Field) -> str:
@@ -269,6 +280,11 @@ def quantity(doc: str, *, dims: str = "", unit: str = "", asked: bool = False) -
             default_factory=lambda: NOT_RECORDED, metadata=metadata, kw_only=True
         )
     return dataclasses.field(metadata=metadata, kw_only=True)
+
+
+def recorded(unit: str = "iterations") -> Any:
+    """The `quantity` of a Result that says at which steps it was recorded."""
+    return quantity(f"recorded {unit}", dims="step", unit=unit)
 
 
 NOT_RECORDED = object()  # stands for a quantity that nobody asked for, until the Result is made

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import torch
+from torch import Tensor
 
 
-def on_main_axes(z: torch.Tensor) -> torch.Tensor:
+def on_main_axes(z: Tensor) -> Tensor:
     """Points z (R, n, d) on their two principal axes, (R, n, 2); each axis points as `style.plane` says."""
     centred = z - z.mean(-2, keepdim=True)
     _, vectors = torch.linalg.eigh(centred.mT @ centred)  # ascending
@@ -15,7 +16,7 @@ def on_main_axes(z: torch.Tensor) -> torch.Tensor:
     return centred @ (signs * axes)
 
 
-def distance_ratio(z: torch.Tensor, same: torch.Tensor) -> torch.Tensor:
+def distance_ratio(z: Tensor, same: Tensor) -> Tensor:
     """(R,) mean distance of the pairs of z (R, n, d) that are `same` (n, n), over that of the other pairs."""
     apart = (z[:, :, None] - z[:, None]).square().sum(-1).sqrt()
     pairs = torch.ones_like(same).triu(1)

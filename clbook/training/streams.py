@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import torch
+from torch import Tensor
 
-from clbook.training.settings import Settings
+from clbook._arguments import refused
+from clbook.training.settings import SEEDS, Settings
 
-SEEDS = 10_000  # seeds 0 .. 9,999: the four digits of a stream's number that belong to the seed
 BLOCK = 32  # steps whose random numbers are drawn, and copied to the device, at once
 
 
@@ -32,13 +33,9 @@ def stream(seed: int, purpose: int) -> torch.Generator:
         ValueError: a seed or a purpose outside of these.
     """
     if not 0 <= seed < SEEDS:
-        raise ValueError(
-            f"seed = {seed} is not allowed: seed must be a whole number >= 0 and < {SEEDS}"
-        )
+        raise refused("seed", seed, f"a whole number >= 0 and < {SEEDS}")
     if not (0 <= purpose < 2**32 - 10**6 and purpose % 10**6 < 100):
-        raise ValueError(
-            f"purpose = {purpose} is not allowed: purpose must be 0 .. 99, or that plus a multiple of 1,000,000"
-        )
+        raise refused("purpose", purpose, "0 .. 99, or that plus a multiple of 1,000,000")
     return torch.Generator().manual_seed(100 * seed + purpose)
 
 
@@ -66,7 +63,7 @@ class Draws:
         self.own = torch.tensor(places)  # (R,) whose numbers each run takes
         self.draw, self.block, self.used = draw, block, block
 
-    def next(self) -> torch.Tensor:
+    def next(self) -> Tensor:
         """(R, ...) the next step's numbers."""
         if self.used == self.block:
             self.values = self._draw_block().to(self.own.device)  # (block, generators, ...)
@@ -77,7 +74,7 @@ class Draws:
             return drawn  # nothing to choose from
         return drawn[self.own]
 
-    def _draw_block(self) -> torch.Tensor:
+    def _draw_block(self) -> Tensor:
         steps = [torch.stack([self.draw(g) for g in self.generators]) for _ in range(self.block)]
         return torch.stack(steps)
 
@@ -85,6 +82,6 @@ class Draws:
         """Give the numbers on `device` from the next block on."""
         self.own = self.own.to(device)
 
-    def keep(self, stay: torch.Tensor) -> None:
+    def keep(self, stay: Tensor) -> None:
         """Go on for the runs `stay` (R,) alone."""
         self.own = self.own[stay]

@@ -22,7 +22,15 @@ from clbook.data import IMAGES, evenly, image_files, images, mixture
 from clbook.models import MLP, affine, stacked
 from clbook.training.loop import State, Training, recorded_times
 from clbook.training.optim import lars_directions, momentum, warmed, zeros
-from clbook.training.settings import Outcome, Settings, quantity, setting
+from clbook.training.settings import (
+    Outcome,
+    Settings,
+    iterations,
+    quantity,
+    recorded,
+    seed_of,
+    setting,
+)
 from clbook.training.streams import BLOCK, Draws, stream, streams
 
 DATA, WEIGHTS, BATCHES, VIEWS, RECORDED = 0, 2, 3, 4, 5  # purposes of the streams of random numbers
@@ -110,11 +118,11 @@ class Config(Settings):
         "cosine", "learning rate after the warm-up", choices=("cosine", "constant")
     )
     warmup: int = setting(20, "iterations of linear warm-up", unit="iterations", low=0, high=10_000)
-    steps: int = setting(200, "iterations", unit="iterations", low=1, high=20_000, log=True)
+    steps: int = iterations(200, high=20_000)
     record_every: int = setting(
         0, "record every so many; 0: a geometric series", unit="iterations", low=0, high=10_000
     )
-    seed: int = setting(0, "seed of data, weights, batches and views", low=0, high=9999, each=True)
+    seed: int = seed_of("data, weights, batches and views")
 
     @property
     def names(self) -> tuple:
@@ -153,7 +161,7 @@ class Result(Outcome):
     angle of the first class's mean embedding in three principal axes, as in SA App. A.2.
     """
 
-    steps: np.ndarray = quantity("recorded iterations", dims="step", unit="iterations")
+    steps: np.ndarray = recorded()
     labels: np.ndarray = quantity("class of each test point, sorted", dims="point")
     z: np.ndarray = quantity(
         "embeddings, after the projector", dims="step network point dim", asked=True

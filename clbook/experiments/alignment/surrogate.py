@@ -19,7 +19,7 @@ from clbook import losses, theory
 from clbook.data import balanced_labels
 from clbook.training.loop import State, Training
 from clbook.training.optim import sgd
-from clbook.training.settings import Outcome, Settings, quantity, setting
+from clbook.training.settings import Outcome, Settings, quantity, recorded, seed_of, setting
 from clbook.training.streams import stream
 
 POINTS, BATCHES, CLASSES = range(3)  # purposes of the streams of random numbers
@@ -68,7 +68,7 @@ class Config(Settings):
     record_every: int = setting(
         0, "record every this many steps; 0: a geometric series", unit="steps", low=0, high=10_000
     )
-    seed: int = setting(0, "seed of points, views and batches", low=0, high=9999, each=True)
+    seed: int = seed_of("points, views and batches")
 
     def check(self):
         if self.classes > self.n:
@@ -84,7 +84,7 @@ class Config(Settings):
 class Result(Outcome):
     """What one run recorded; of what is recorded at each step, the steps up to the last recorded time."""
 
-    steps: np.ndarray = quantity("recorded steps", dims="step", unit="steps")
+    steps: np.ndarray = recorded("steps")
     drift: np.ndarray = quantity("|Sigma^CL - Sigma^NSCL|_F", dims="step")
     bound: np.ndarray = quantity(
         "SA eq. 2 for the steps so far, Delta taken for all T", dims="step"

@@ -21,7 +21,15 @@ from clbook.metrics import r2
 from clbook.models import MLP, affine, stacked
 from clbook.training.loop import State, Training, recorded_times
 from clbook.training.optim import adam, adam_memory
-from clbook.training.settings import Outcome, Settings, quantity, setting
+from clbook.training.settings import (
+    Outcome,
+    Settings,
+    iterations,
+    quantity,
+    recorded,
+    seed_of,
+    setting,
+)
 from clbook.training.streams import BLOCK, Draws, stream, streams
 
 MIXING, WEIGHTS, PAIRS, TESTED = range(4)  # purposes of the streams of random numbers
@@ -78,11 +86,11 @@ class Config(Settings):
         128, "pairs in a batch; an anchor's negatives are the other n - 1", low=2, high=4096
     )
     lr: float = setting(0.01, "learning rate of Adam", above=0.0, high=1.0, log=True)
-    steps: int = setting(2000, "iterations", unit="iterations", low=1, high=100_000, log=True)
+    steps: int = iterations(2000)
     record_every: int = setting(
         0, "record every so many; 0: a geometric series", unit="iterations", low=0, high=100_000
     )
-    seed: int = setting(0, "seed of g, weights and latents", low=0, high=9999, each=True)
+    seed: int = seed_of("g, weights and latents")
 
     def check(self):
         if self.d_c > self.d:
@@ -102,7 +110,7 @@ class Config(Settings):
 class Result(Outcome):
     """What one run recorded. Layers are counted from x, which is layer 0, to the embedding f(x)."""
 
-    steps: np.ndarray = quantity("recorded iterations", dims="step", unit="iterations")
+    steps: np.ndarray = recorded()
     map: np.ndarray = quantity(
         "the matrix of f o g, from latents to embeddings before any normalisation; "
         "NaN unless f and g are linear",

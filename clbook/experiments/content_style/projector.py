@@ -22,7 +22,15 @@ from clbook.metrics import linear_probe, spectrum
 from clbook.models import MLP, mlp, stacked
 from clbook.training.loop import State, Training, recorded_times
 from clbook.training.optim import adam, adam_memory
-from clbook.training.settings import Outcome, Settings, quantity, setting
+from clbook.training.settings import (
+    Outcome,
+    Settings,
+    iterations,
+    quantity,
+    recorded,
+    seed_of,
+    setting,
+)
 from clbook.training.streams import BLOCK, Draws, stream, streams
 
 # Purposes of the streams of random numbers.
@@ -79,13 +87,11 @@ class Config(Settings):
         high=100.0,
         each=True,
     )
-    steps: int = setting(400, "iterations", unit="iterations", low=1, high=100_000, log=True)
+    steps: int = iterations(400)
     record_every: int = setting(
         0, "record every so many; 0: start and end", unit="iterations", low=0, high=100_000
     )
-    seed: int = setting(
-        0, "seed of images, weights, batches and views", low=0, high=9999, each=True
-    )
+    seed: int = seed_of("images, weights, batches and views")
 
     def check(self):
         if self.direct > self.d:
@@ -103,7 +109,7 @@ class Config(Settings):
 class Result(Outcome):
     """What one run recorded. `places` are where the network is read."""
 
-    steps: np.ndarray = quantity("recorded iterations", dims="step", unit="iterations")
+    steps: np.ndarray = recorded()
     places: tuple = quantity(
         "h: before the projector; z: as the loss sees it; for DirectCLR r between them",
     )

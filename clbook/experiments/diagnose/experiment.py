@@ -20,7 +20,7 @@ from torch import Generator, Tensor, nn
 from clbook import diagnose, losses
 from clbook.models import MLP
 from clbook.training.loop import PROGRESS_EVERY, default_device, one_thread
-from clbook.training.settings import Outcome, Settings, quantity, setting
+from clbook.training.settings import Outcome, Settings, iterations, quantity, seed_of, setting
 from clbook.training.streams import stream
 
 WEIGHTS, ORDER, VIEWS, HELD = range(4)  # purposes of the streams of random numbers
@@ -48,8 +48,8 @@ class Config(Settings):
     width: int = setting(256, "hidden units of the encoder", low=1, high=2048)
     lr: float = setting(0.05, "learning rate", above=0.0, high=100.0, log=True)
     momentum: float = setting(0.9, "momentum", low=0.0, high=0.999)
-    steps: int = setting(300, "iterations", unit="iterations", low=1, high=100_000, log=True)
-    seed: int = setting(0, "seed of the start, the batches and the views", low=0, high=9999)
+    steps: int = iterations(300)
+    seed: int = seed_of("the start, the batches and the views", each=False)
 
 
 @dataclasses.dataclass(frozen=True)

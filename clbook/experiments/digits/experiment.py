@@ -12,12 +12,21 @@ import math
 import numpy as np
 import torch
 import torch.nn.functional as F
+from torch import Tensor
 
 from clbook.data import IMAGES
 from clbook.losses import nt_xent
 from clbook.training.loop import Training
 from clbook.training.optim import adam, adam_memory
-from clbook.training.settings import Outcome, Settings, quantity, setting
+from clbook.training.settings import (
+    Outcome,
+    Settings,
+    iterations,
+    quantity,
+    recorded,
+    seed_of,
+    setting,
+)
 from clbook.training.streams import Draws, stream, streams
 
 DATA, WEIGHTS, BATCH, VIEWS, NOISE = range(5)  # purposes of the streams of random numbers
@@ -48,11 +57,11 @@ class Config(Settings):
     pairs: int = setting(32, "pictures in a batch, two views each", low=2, high=1000)
     tau: float = setting(0.2, "temperature τ", low=0.01, high=10.0, log=True, each=True)
     lr: float = setting(5e-3, "learning rate of Adam", above=0.0, high=1.0, log=True, each=True)
-    steps: int = setting(400, "iterations", unit="iterations", low=1, high=100_000, log=True)
+    steps: int = iterations(400)
     record_every: int = setting(
         10, "iterations between recorded times; 0 for a geometric series", low=0, high=10_000
     )
-    seed: int = setting(0, "seed of data, weights and views", low=0, high=9999, each=True)
+    seed: int = seed_of("data, weights and views")
 
     def check(self):
         if len(self.channels) != 2:
@@ -63,7 +72,7 @@ class Config(Settings):
 class Result(Outcome):
     """What one run recorded of held-out pictures, at the times `steps`."""
 
-    steps: np.ndarray = quantity("recorded iterations", dims="step", unit="iterations")
+    steps: np.ndarray = recorded()
     loss: np.ndarray = quantity("NT-Xent of the batch", dims="step")
     z: np.ndarray = quantity("embeddings of the held-out pictures", dims="step point dim")
     knn: np.ndarray = quantity("share of them whose five nearest vote for their digit", dims="step")
@@ -80,7 +89,7 @@ class Result(Outcome):
         return float(self.knn[0])
 
 
-def views(pictures: torch.Tensor, u: torch.Tensor, how) -> torch.Tensor:
+def views(pictures: Tensor, u: Tensor, how) -> Tensor:
     """A view of each picture: mirrored or not, turned about the middle, scaled, and moved.
 
     Args:
@@ -104,7 +113,7 @@ def views(pictures: torch.Tensor, u: torch.Tensor, how) -> torch.Tensor:
     return F.grid_sample(flat, grid, align_corners=False).reshape(pictures.shape)
 
 
-def elected(vectors: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+def elected(vectors: Tensor, labels: Tensor) -> Tensor:
     """(R, n, 10) how many of the five points nearest to each of (R, n, d), by the cosine, have each label."""
     own = torch.arange(len(labels), device=labels.device)
     vectors = F.normalize(vectors, dim=2)
@@ -117,26 +126,26 @@ def elected(vectors: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
     return votes
 
 
-def right(votes: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+def right(votes: Tensor, labels: Tensor) -> Tensor:
     """(R,) share of points whose label has the most votes; of labels with as many the smallest counts."""
     return (votes.argmax(2) == labels).float().mean(1)
 
 
-def mixed(votes: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+def mixed(votes: Tensor, labels: Tensor) -> Tensor:
     """(R,) share of the votes about a 6 that are for 9, and about a 9 for 6."""
     six, nine = labels == 6, labels == 9
     swapped = six * votes[:, :, 9] + nine * votes[:, :, 6]
     return swapped.sum(1) / (NEAR * (six | nine).sum())
 
 
-def convolved(x: torch.Tensor, weight: torch.Tensor, side: int) -> torch.Tensor:
+def convolved(x: Tensor, weight: Tensor, side: int) -> Tensor:
     """(R, n, h', w', c') the patches of images x (R, n, h, w, c) times weights (R, c side side, c')."""
     patches = x.unfold(2, side, 1).unfold(3, side, 1)  # (R, n, h', w', c, side, side)
     product = patches.reshape(len(x), -1, weight.shape[1]) @ weight
     return product.reshape(*patches.shape[:4], -1)
 
 
-def started(shape: tuple[int, int], generator: torch.Generator) -> list[torch.Tensor]:
+def started(shape: tuple[int, int], generator: torch.Generator) -> list[Tensor]:
     """Weights and biases of a layer, U(-b, b) with b = inputs^-1/2."""
     bound = shape[0] ** -0.5
     return [(2 * torch.rand(n, shape[1], generator=generator) - 1) * bound for n in (shape[0], 1)]
@@ -236,7 +245,7 @@ class Digits(Training):
         return Result(**head, **columns, labels=self.shared.labels.cpu().numpy())
 
 
-def standardised(weights: list[torch.Tensor], pictures: torch.Tensor) -> list[torch.Tensor]:
+def standardised(weights: list[Tensor], pictures: Tensor) -> list[Tensor]:
     """`weights` whose first layer gives, of a few of the pictures, mean 0 and variance 1 in each channel."""
     first = weights[0]
     x = F.pad(pictures[:, :64], [AROUND] * 4)[..., None]

@@ -10,6 +10,7 @@ import dataclasses
 
 import numpy as np
 import torch
+from torch import Tensor
 from torch.func import functional_call
 
 from clbook import augment, data
@@ -20,7 +21,7 @@ from clbook.metrics import linear_probe
 from clbook.models import CNN, stacked
 from clbook.training.loop import Training
 from clbook.training.optim import sgd
-from clbook.training.settings import Outcome, Settings, quantity, setting
+from clbook.training.settings import Outcome, Settings, quantity, recorded, seed_of, setting
 from clbook.training.streams import Draws, stream, streams
 
 SPLIT, WEIGHTS, START, BANK, DRAWS = range(5)  # purposes of the streams of random numbers
@@ -42,7 +43,7 @@ class Config(Settings):
     bank: int = setting(
         32, "views of each image, drawn before training; a step takes one", unit="views", low=1
     )
-    seed: int = setting(0, "seed of images, weights, start and views", low=0, high=9999, each=True)
+    seed: int = seed_of("images, weights, start and views")
 
     @property
     def files(self) -> tuple:
@@ -53,7 +54,7 @@ class Config(Settings):
 class Result(Outcome):
     """What one run recorded, at the times `steps`."""
 
-    steps: np.ndarray = quantity("recorded iterations", dims="step", unit="iterations")
+    steps: np.ndarray = recorded()
     z: np.ndarray = quantity("the embedding, one number for each image", dims="step point")
     labels: np.ndarray = quantity("class of each image", dims="point")
     accuracy: np.ndarray = quantity(
@@ -61,7 +62,7 @@ class Result(Outcome):
     )
 
 
-def view(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
+def view(x: Tensor, generator: torch.Generator) -> Tensor:
     """A view of each image x (n, 3, side, side): turned, resized, blurred, in other colours, as LS list them."""
     moved = augment.images(x.flatten(1), generator).view_as(x).clamp(0, 1)
     return coloured(moved, draw(len(x), generator))
@@ -106,7 +107,7 @@ class Emergence(Training):
 
         self.draws["view"] = Draws(streams(self.configs, DRAWS), choose)
 
-    def outputs(self, weights: list[torch.Tensor], x: torch.Tensor) -> torch.Tensor:
+    def outputs(self, weights: list[Tensor], x: Tensor) -> Tensor:
         """(R, m, 1) of each run's network on its own images x (R, m, channels, side, side)."""
         found = []
         for i, images in enumerate(x):

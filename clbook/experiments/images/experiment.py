@@ -19,7 +19,7 @@ from collections.abc import Callable
 import numpy as np
 import torch
 import torch.distributed as dist
-from torch import nn
+from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
 from clbook import losses
@@ -31,7 +31,7 @@ from clbook.metrics import linear_probe, spectrum
 from clbook.models import CNN, MLP
 from clbook.training import optim
 from clbook.training.loop import PROGRESS_EVERY, default_device
-from clbook.training.settings import Outcome, Settings, setting
+from clbook.training.settings import Outcome, Settings, seed_of, setting
 from clbook.training.streams import stream
 
 SPLIT, WEIGHTS, ORDER, VIEWS = range(4)  # purposes of the streams of random numbers
@@ -87,9 +87,7 @@ class Config(Settings):
         "float32", "numbers of the forward pass", choices=("float32", "bfloat16", "float64")
     )
     every: int = setting(5, "epochs between two readouts", unit="epochs", low=1)
-    seed: int = setting(
-        0, "seed of the split, the start, the order and the views", low=0, high=9999
-    )
+    seed: int = seed_of("the split, the start, the order and the views", each=False)
 
     def check(self):
         if 0 < self.train < self.batch:
@@ -168,9 +166,7 @@ def encoder(config: Config, shape: tuple, generator: torch.Generator) -> tuple[n
     return nn.Sequential(nn.Flatten(), MLP(widths, "relu", generator)), config.width
 
 
-def objective(
-    config: Config, z1: torch.Tensor, z2: torch.Tensor, y: torch.Tensor, target=None
-) -> torch.Tensor:
+def objective(config: Config, z1: Tensor, z2: Tensor, y: Tensor, target=None) -> Tensor:
     """The loss of all views z1, z2 (n, d) with labels y (n,); of `byol` with the targets of both views."""
     if config.loss == "ce":
         return (nn.functional.cross_entropy(z1, y) + nn.functional.cross_entropy(z2, y)) / 2
@@ -223,12 +219,12 @@ class Trainer:
         self.epoch, self.rows, self.steps, self.read = 0, [], [], {}
         self.seconds = 0.0  # of the sittings that a checkpoint has seen
 
-    def share(self, rows: torch.Tensor) -> torch.Tensor:
+    def share(self, rows: Tensor) -> Tensor:
         """This process's part of the rows of a batch."""
         size = len(rows) // self.world
         return rows[self.rank * size : (self.rank + 1) * size]
 
-    def view(self, chosen: torch.Tensor) -> torch.Tensor:
+    def view(self, chosen: Tensor) -> Tensor:
         """A fresh view of this process's share of the images `chosen` (batch,)."""
         c = self.config
         drawn = self.share(draw(len(chosen), self.draws, c.colour, c.flip, c.blur, c.smallest))
@@ -236,7 +232,7 @@ class Trainer:
         # With the colours last in memory convolutions take two thirds of the time.
         return seen.to(memory_format=torch.channels_last)
 
-    def loss(self, chosen: torch.Tensor) -> torch.Tensor:
+    def loss(self, chosen: Tensor) -> Tensor:
         """The loss of a batch `chosen` (batch,), of all processes' views: the same number in each."""
         both = torch.cat([self.view(chosen), self.view(chosen)])
         with torch.autocast(
@@ -253,7 +249,7 @@ class Trainer:
         z1, z2 = (gathered(part) for part in z.to(self.dtype).chunk(2))
         return self.objective(self.config, z1, z2, self.y[chosen.to(self.device)], targets)
 
-    def step(self, chosen: torch.Tensor, factor: float) -> torch.Tensor:
+    def step(self, chosen: Tensor, factor: float) -> Tensor:
         """One step down the gradient, at `factor` of the learning rate; returns the loss before it."""
         loss = self.loss(chosen)
         self.network.zero_grad(set_to_none=True)
@@ -311,7 +307,7 @@ class Trainer:
         return self.epoch % self.config.every == 0 or self.epoch == self.config.epochs
 
     @torch.no_grad()
-    def embedded(self, x: torch.Tensor) -> tuple[np.ndarray, np.ndarray]:
+    def embedded(self, x: Tensor) -> tuple[np.ndarray, np.ndarray]:
         """h and z of images, without views."""
         self.network.eval()
         parts = [self.network.encoder(part.to(self.device, self.dtype)) for part in x.split(500)]
@@ -360,7 +356,7 @@ class Trainer:
             **nothing | self.read,
         )
 
-    def losses(self) -> torch.Tensor:
+    def losses(self) -> Tensor:
         """(S,) the loss before each step so far, float32."""
         if not self.steps:
             return torch.empty(0)
@@ -394,7 +390,7 @@ class Trainer:
         self.epoch, self.rows = state["epoch"], state["rows"]
         self.seconds = state["seconds"]
         for name, value in state["read"].items():
-            self.read[name] = value.numpy() if isinstance(value, torch.Tensor) else value
+            self.read[name] = value.numpy() if isinstance(value, Tensor) else value
         self.steps = list(state["steps"].to(self.device, self.dtype))
         self.network.load_state_dict(state["network"])
         if self.target is not None:

@@ -11,12 +11,13 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 from PIL import Image
+from torch import Tensor
 
 OF_CLASS = 5  # so many of eight neighbours are most of them
 AT_ONCE = 500  # test images whose similarities to all training images are held in memory
 
 
-def nearest(train: torch.Tensor, test: torch.Tensor, k: int) -> torch.Tensor:
+def nearest(train: Tensor, test: Tensor, k: int) -> Tensor:
     """(m, k) rows of the k points of `train` (n, d) with the largest cosine to each of `test` (m, d), nearest first."""
     directions = F.normalize(train, dim=1).T
     found = []
@@ -25,12 +26,12 @@ def nearest(train: torch.Tensor, test: torch.Tensor, k: int) -> torch.Tensor:
     return torch.cat(found)
 
 
-def elected(neighbours: torch.Tensor, classes: int) -> torch.Tensor:
+def elected(neighbours: Tensor, classes: int) -> Tensor:
     """(m,) the most frequent class among the neighbours (m, k), given by their classes; of several the first."""
     return F.one_hot(neighbours, classes).sum(1).argmax(1)
 
 
-def confusion(truth: torch.Tensor, guessed: torch.Tensor, classes: int) -> np.ndarray:
+def confusion(truth: Tensor, guessed: Tensor, classes: int) -> np.ndarray:
     """(C, C) how many images of each class, a row, are taken for each class, a column."""
     from sklearn.metrics import confusion_matrix  # here, since loading it takes a second
 
@@ -45,7 +46,7 @@ def among_its_own(neighbours: np.ndarray, labels: np.ndarray) -> np.ndarray:
     return (neighbours == labels[:, None]).sum(-1) >= OF_CLASS
 
 
-def of_each(labels: torch.Tensor, count: int, generator: torch.Generator) -> torch.Tensor:
+def of_each(labels: Tensor, count: int, generator: torch.Generator) -> Tensor:
     """(C * count,) rows of `count` images of each class, drawn without replacement, the first class first."""
     chosen = []
     for label in labels.unique():
@@ -54,7 +55,7 @@ def of_each(labels: torch.Tensor, count: int, generator: torch.Generator) -> tor
     return torch.cat(chosen)
 
 
-def principal(train: torch.Tensor, test: torch.Tensor, count: int) -> tuple[np.ndarray, np.ndarray]:
+def principal(train: Tensor, test: Tensor, count: int) -> tuple[np.ndarray, np.ndarray]:
     """The first `count` < d principal components of `train` (n, d), largest first, and those of `test` (m, d)."""
     from sklearn.decomposition import PCA  # here, since loading it takes a second
 
@@ -62,7 +63,7 @@ def principal(train: torch.Tensor, test: torch.Tensor, count: int) -> tuple[np.n
     return fitted.transform(train.numpy()), fitted.transform(test.numpy())
 
 
-def planes(places: list[torch.Tensor], seed: int) -> np.ndarray:
+def planes(places: list[Tensor], seed: int) -> np.ndarray:
     """(P, m, 2) a picture by t-SNE of each set of vectors (m, d) of the same images, each begun at the one before.
 
     So an image moves little from one picture to the next. Each coordinate fills [-1, 1].

@@ -9,6 +9,7 @@ import dataclasses
 
 import numpy as np
 import torch
+from torch import Tensor
 from torch.nn.functional import normalize
 
 from clbook.experiments.content_style.projector import standardised, temperatures
@@ -37,16 +38,14 @@ class Config(images.Config):
     )
 
 
-def prepared(z: torch.Tensor, outputs: str) -> torch.Tensor:
+def prepared(z: Tensor, outputs: str) -> Tensor:
     """z (n, d) as the loss sees it, by `Config.outputs`; means and variances are those of these n."""
     if outputs == "norm":
         return normalize(z, dim=-1)
     return standardised(z) / (z.shape[-1] ** 0.5 if outputs == "scaled" else 1)
 
 
-def objective(
-    config: Config, z1: torch.Tensor, z2: torch.Tensor, y=None, target=None
-) -> torch.Tensor:
+def objective(config: Config, z1: Tensor, z2: Tensor, y=None, target=None) -> Tensor:
     """The loss of all views z1, z2 (n, d)."""
     u, v = prepared(torch.cat([z1, z2]), config.outputs).chunk(2)
     tau = temperatures(config.tau, config.tau_ratio, u.shape[1]).to(u)
@@ -58,7 +57,7 @@ class Trainer(images.Trainer):
 
     objective = staticmethod(objective)
 
-    def embedded(self, x: torch.Tensor) -> tuple[np.ndarray, np.ndarray]:
+    def embedded(self, x: Tensor) -> tuple[np.ndarray, np.ndarray]:
         """h and z of images, without views."""
         h, z = super().embedded(x)
         return h, prepared(torch.from_numpy(z), self.config.outputs).numpy()

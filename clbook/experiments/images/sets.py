@@ -13,6 +13,7 @@ import pathlib
 import numpy as np
 import torch
 from PIL import Image
+from torch import Tensor
 
 from clbook import data
 
@@ -29,10 +30,10 @@ KINDS = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".webp")
 class Images:
     """x (n, channels, height, width), y (n,) to train with; x_test, y_test held out; classes: their names."""
 
-    x: torch.Tensor
-    y: torch.Tensor
-    x_test: torch.Tensor
-    y_test: torch.Tensor
+    x: Tensor
+    y: Tensor
+    x_test: Tensor
+    y_test: Tensor
     classes: list[str]
 
 

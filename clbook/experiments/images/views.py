@@ -15,6 +15,7 @@ import torch.nn.functional as F
 from kornia.color import rgb_to_grayscale
 from kornia.enhance import adjust_hue, adjust_saturation
 from kornia.filters import gaussian_blur2d
+from torch import Tensor
 
 AREA = (0.2, 1.0)  # share of the image that a crop keeps
 RATIO = (3 / 4, 4 / 3)  # of a crop's sides
@@ -41,7 +42,7 @@ def draw(
     flip: bool = True,
     blur: bool = False,
     smallest: float = AREA[0],
-) -> torch.Tensor:
+) -> Tensor:
     """(n, 11) the numbers of `COLUMNS` for n images.
 
     height, width, down, right: the crop's half sides and centre, in halves of the image. flip: -1 or 1. brightness,
@@ -73,7 +74,7 @@ def draw(
     return torch.stack([height, width, down, right, mirrored, *factors, hue, grey, sd], 1)
 
 
-def cropped(x: torch.Tensor, drawn: torch.Tensor) -> torch.Tensor:
+def cropped(x: Tensor, drawn: Tensor) -> Tensor:
     """The crops of images x (n, channels, height, width), mirrored, at the size of the images."""
     height, width, down, right, flip = drawn[:, :5].T
     zero = torch.zeros_like(height)
@@ -82,7 +83,7 @@ def cropped(x: torch.Tensor, drawn: torch.Tensor) -> torch.Tensor:
     return F.grid_sample(x, grid, padding_mode="reflection", align_corners=False)
 
 
-def coloured(x: torch.Tensor, drawn: torch.Tensor) -> torch.Tensor:
+def coloured(x: Tensor, drawn: Tensor) -> Tensor:
     """Images x (n, 3, height, width) in [0, 1] with brightness, contrast, saturation and hue changed, some grey."""
     brightness, contrast = (drawn[:, k, None, None, None] for k in (5, 6))
     x = (x * brightness).clamp(0, 1)
@@ -92,7 +93,7 @@ def coloured(x: torch.Tensor, drawn: torch.Tensor) -> torch.Tensor:
     return torch.where(drawn[:, 9, None, None, None] > 0, rgb_to_grayscale(x), x)
 
 
-def views(x: torch.Tensor, drawn: torch.Tensor) -> torch.Tensor:
+def views(x: Tensor, drawn: Tensor) -> Tensor:
     """A view of each image x (n, channels, height, width), `drawn` (n, 11) as from `draw`, on the device of x.
 
     Images of one channel are not coloured. What blurs is a Gaussian whose size follows the image's.

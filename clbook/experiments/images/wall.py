@@ -11,6 +11,7 @@ import dataclasses
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from clbook import environment
 from clbook.experiments.images import experiment as images
@@ -210,7 +211,7 @@ def of_network(trainer: Trainer, state: dict) -> dict:
     return found
 
 
-def told(trainer: Trainer, train: torch.Tensor, test: torch.Tensor) -> dict:
+def told(trainer: Trainer, train: Tensor, test: Tensor) -> dict:
     """What lies beside what, by the vectors of training images (n, d) and test images (m, d), pixels or features."""
     i, classes = trainer.images, len(trainer.images.classes)
     photographs, pool = chosen(trainer)
@@ -240,14 +241,14 @@ def shown(trainer: Trainer) -> dict[str, np.ndarray]:
     }
 
 
-def chosen(trainer: Trainer) -> tuple[torch.Tensor, torch.Tensor]:
+def chosen(trainer: Trainer) -> tuple[Tensor, Tensor]:
     """Rows of the test images that are on the wall, and of the training images of which the nearest are shown."""
     generator = stream(trainer.config.seed, CHOICE)
     photographs = neighbours.of_each(trainer.images.y_test, SHOWN, generator)
     return photographs, neighbours.of_each(trainer.images.y, POOL, generator)
 
 
-def probed(trainer: Trainer) -> torch.Tensor:
+def probed(trainer: Trainer) -> Tensor:
     """Rows of the training images to which the linear probe is fitted."""
     return neighbours.of_each(trainer.images.y, PROBED, stream(trainer.config.seed, CHOICE))
 
@@ -257,6 +258,6 @@ def features(trainer: Trainer) -> int:
     return trainer.network.encoder.features
 
 
-def as_bytes(x: torch.Tensor) -> np.ndarray:
+def as_bytes(x: Tensor) -> np.ndarray:
     """Images in [0, 1] as whole numbers 0 .. 255."""
     return (255 * x).round().to(torch.uint8).numpy()

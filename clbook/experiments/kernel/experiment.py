@@ -11,6 +11,7 @@ import math
 
 import numpy as np
 import torch
+from torch import Tensor
 from torch.nn.functional import one_hot
 
 from clbook import augment, data, kernels, theory
@@ -18,7 +19,15 @@ from clbook.losses import simplified
 from clbook.models import ACTIVATIONS, Averaging, affine, stacked
 from clbook.training.loop import State, Training, recorded_times
 from clbook.training.optim import sgd
-from clbook.training.settings import Outcome, Settings, quantity, setting
+from clbook.training.settings import (
+    Outcome,
+    Settings,
+    iterations,
+    quantity,
+    recorded,
+    seed_of,
+    setting,
+)
 from clbook.training.streams import stream
 
 START, WEIGHTS, DATA = 1, 2, 11  # purposes of the streams of random numbers
@@ -87,8 +96,8 @@ class Config(Settings):
         "partial: back-propagate through z alone (VA eq. 11); full: the views as well",
         choices=("full", "partial"),
     )
-    steps: int = setting(1, "iterations", unit="iterations", low=1, high=100_000, log=True)
-    seed: int = setting(0, "seed of data, start and weights", low=0, high=9999, each=True)
+    steps: int = iterations(1)
+    seed: int = seed_of("data, start and weights")
 
     @property
     def lr(self) -> float:
@@ -108,7 +117,7 @@ class Config(Settings):
 class Result(Outcome):
     """Velocities are changes in one iteration divided by the learning rate, at the recorded times `steps`."""
 
-    steps: np.ndarray = quantity("recorded iterations", dims="step", unit="iterations")
+    steps: np.ndarray = recorded()
     x: np.ndarray = quantity("points", dims="point input")
     labels: np.ndarray = quantity("cluster of each point", dims="point")
     views: np.ndarray = quantity("turned copies of the points", dims="view point input")
@@ -165,7 +174,7 @@ def relative_error(found: np.ndarray, truth: np.ndarray) -> float:
     return float(missed / np.linalg.norm(truth))
 
 
-def centres_of(config: Config) -> torch.Tensor:
+def centres_of(config: Config) -> Tensor:
     """Returns the cluster centres (N, D): orthogonal ones need D = N, those on a line lie in the plane."""
     N = config.clusters
     if config.centres == "axes":
@@ -174,7 +183,7 @@ def centres_of(config: Config) -> torch.Tensor:
     return places[:, None] * torch.eye(1, 2, dtype=torch.float64)
 
 
-def dataset(config: Config) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+def dataset(config: Config) -> tuple[Tensor, Tensor, Tensor]:
     """Returns points x (n, D), labels (n,) and start R (n, d) of a run, on the CPU."""
     n = config.n
     d = config.d
@@ -195,16 +204,14 @@ def dataset(config: Config) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     return x, labels, smooth
 
 
-def orbits(x: torch.Tensor, angle: float) -> torch.Tensor:
+def orbits(x: Tensor, angle: float) -> Tensor:
     """Returns the points x (n, D) and VIEWS copies of them, turned by -angle to angle degrees: (1 + VIEWS, n, D)."""
     angles = torch.linspace(-angle, angle, VIEWS).to(x).deg2rad()
     points = x[None]
     return torch.cat([points, augment.turn(points, angles[:, None])])
 
 
-def partial_gradient(
-    z: torch.Tensor, views: torch.Tensor, tau: float | torch.Tensor
-) -> torch.Tensor:
+def partial_gradient(z: Tensor, views: Tensor, tau: float | Tensor) -> Tensor:
     """grad_z L(z_i, x_i) of LS eq. 12 for every point z (..., n, d), with the views (..., m, n, d) held still.
 
     Returns:
@@ -260,7 +267,7 @@ class TwoFlows(Training):
         else:  # what a network would do is predicted all the same
             s.weights = [s.R[:, None].repeat(1, 1 + VIEWS, 1, 1)]
 
-    def sees(self, x: torch.Tensor) -> torch.Tensor:
+    def sees(self, x: Tensor) -> Tensor:
         """What the network is given of points x (..., D)."""
         return x.norm(dim=-1, keepdim=True) if self.config.flow == "radius" else x
 
@@ -269,7 +276,7 @@ class TwoFlows(Training):
         with torch.no_grad():
             return s.replace(frozen=self.output(s, s.inner))
 
-    def output(self, s: State, inner: torch.Tensor) -> torch.Tensor:
+    def output(self, s: State, inner: Tensor) -> Tensor:
         """g (R, 1 + VIEWS, n, d) of the points and views, VA eq. 18, with inner weights B (R, M d, D)."""
         c = self.config
         units = ACTIVATIONS[c.activation]()(affine(s.x.flatten(1, 2), inner))
@@ -277,7 +284,7 @@ class TwoFlows(Training):
         outputs = c.width**-0.5 * summed
         return outputs.unflatten(1, (-1, c.n))
 
-    def embed(self, s: State) -> torch.Tensor:
+    def embed(self, s: State) -> Tensor:
         """f (R, 1 + VIEWS, n, d)."""
         (trained,) = s.weights
         if not self.trains:
@@ -341,7 +348,7 @@ class TwoFlows(Training):
         _, losses = self.forward(s, None, 0)
         return s.replace(**self.step(s, None, losses, 0))
 
-    def predicted(self, s: State, i: int, gradient: torch.Tensor) -> dict[str, np.ndarray]:
+    def predicted(self, s: State, i: int, gradient: Tensor) -> dict[str, np.ndarray]:
         """Run i by Proposition 4.1 and Theorem 4.5: velocities (n, d) from its partial gradient (n, d); beta (N, d)."""
         c = self.config
         inner = s.weights[0][i] if self.trains else s.inner[i]

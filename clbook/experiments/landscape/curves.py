@@ -16,6 +16,7 @@ import torch
 import torch.nn.functional as F
 from scipy.linalg import helmert
 from scipy.special import roots_jacobi
+from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
 from clbook import theory
@@ -86,7 +87,7 @@ def counts(dim: int, most: int) -> list[int]:
     return [k for k in (1, 2, dim + 1, 2 * dim) if k <= most]
 
 
-def even(count: int, dim: int) -> torch.Tensor:
+def even(count: int, dim: int) -> Tensor:
     """(count, dim) even places on the unit sphere, float64; `count` as `counts` allows."""
     if dim == 2:
         angle = 2 * math.pi / count * torch.arange(count, dtype=torch.float64)
@@ -99,7 +100,7 @@ def even(count: int, dim: int) -> torch.Tensor:
 
 
 @functools.cache
-def _apart(numbers: tuple[int, ...], dim: int) -> torch.Tensor:
+def _apart(numbers: tuple[int, ...], dim: int) -> Tensor:
     """(c, most) t = |a - b|^2 / 2 from the first of each number of even places to all of them.
 
     A row with fewer places is filled with inf, which has no weight.
@@ -113,12 +114,12 @@ def _apart(numbers: tuple[int, ...], dim: int) -> torch.Tensor:
 
 def even_loss(
     numbers: Sequence[int],
-    tau: float | torch.Tensor,
+    tau: float | Tensor,
     psi: str = "log(1+t)",
     eta: str = "exp",
     dim: int = 2,
     others_only: bool = False,
-) -> torch.Tensor:
+) -> Tensor:
     """LS eq. 3 of invariant maps onto K even places with equal weight, K in `numbers`; all anchors see the same.
 
     Args:
@@ -146,7 +147,7 @@ def uniform_loss(tau: float, psi: str = "log(1+t)", eta: str = "exp", dim: int =
     return float(PSI[psi](log_mean))
 
 
-def _kept(values: torch.Tensor | np.ndarray) -> np.ndarray:
+def _kept(values: Tensor | np.ndarray) -> np.ndarray:
     """`values` as an array that all results share and none may change."""
     values = np.asarray(values)
     values.flags.writeable = False
@@ -174,7 +175,7 @@ def curves_at(tau: float, psi: str, eta: str, dim: int) -> Curves:
 
 
 @functools.cache
-def _approach(taus: tuple[float, ...]) -> tuple[torch.Tensor, torch.Tensor]:
+def _approach(taus: tuple[float, ...]) -> tuple[Tensor, Tensor]:
     """Eq. 1 (many copies) of 1 .. MOST even points on the circle, (t, MOST), and its plateau, (t, 1), at `taus`."""
     plateau = torch.tensor([theory.circle_plateau(tau) for tau in taus], dtype=torch.float64)
     tau = torch.tensor(taus, dtype=torch.float64)[:, None, None]

@@ -16,6 +16,7 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 from scipy.linalg import helmert
+from torch import Tensor
 
 from clbook import metrics
 from clbook.experiments.landscape.curves import (
@@ -30,7 +31,7 @@ from clbook.experiments.landscape.curves import (
 )
 from clbook.losses import generalized, nt_xent_mean
 from clbook.training.loop import default_device, one_thread
-from clbook.training.settings import Outcome, Settings, setting
+from clbook.training.settings import Outcome, Settings, seed_of, setting
 from clbook.training.streams import stream
 
 PLACES, VIEWS = range(2)  # purposes of the streams of random numbers
@@ -59,7 +60,7 @@ class Config(Settings):
     jitter: float = setting(
         0.0, "difference between two views of a point; 0 is an invariant map", low=0.0, high=3.0
     )
-    seed: int = setting(0, "seed of random places and of the views", low=0, high=9999)
+    seed: int = seed_of("random places and of the views", each=False)
 
     def check(self):
         if not 2 <= self.clusters * self.copies <= 256:
@@ -73,11 +74,11 @@ class Config(Settings):
                 "clusters", f"one of {listed} for even places in {self.dim} dimensions"
             )
 
-    def log_eta(self, t: torch.Tensor) -> torch.Tensor:
+    def log_eta(self, t: Tensor) -> Tensor:
         """log eta of half squared distances `t`."""
         return ETA[self.eta](t, self.tau)
 
-    def loss(self, z1: torch.Tensor, z2: torch.Tensor) -> torch.Tensor:
+    def loss(self, z1: Tensor, z2: Tensor) -> Tensor:
         """LS eq. 3 with this Psi and eta of two views (..., n, d): (...)."""
         return generalized(z1, z2, self.log_eta, PSI[self.psi])
 
@@ -124,7 +125,7 @@ class Result(Outcome):
         return int((values < -NEGATIVE * np.abs(self.eigenvalues).max()).sum())
 
 
-def places(config: Config) -> torch.Tensor:
+def places(config: Config) -> Tensor:
     """(K, d) places of a configuration, float64."""
     if config.arrangement == "even":
         return even(config.clusters, config.dim)
@@ -133,19 +134,19 @@ def places(config: Config) -> torch.Tensor:
     return F.normalize(random, dim=1)
 
 
-def tangents(z: torch.Tensor) -> torch.Tensor:
+def tangents(z: Tensor) -> Tensor:
     """(n, d, d - 1) orthonormal bases of the tangent spaces of the sphere at z (n, d); equal points get equal bases."""
     _, _, rows = torch.linalg.svd(z[:, None])
     return rows[:, 1:].mT
 
 
-def gradient(config: Config, z: torch.Tensor) -> torch.Tensor:
+def gradient(config: Config, z: Tensor) -> Tensor:
     """(n, d) n times the gradient of eq. 3 at the invariant map with values z (n, d)."""
     slope = torch.autograd.functional.jacobian(lambda w: config.loss(w, w), z)
     return len(z) * slope
 
 
-def curvature(config: Config, z: torch.Tensor) -> torch.Tensor:
+def curvature(config: Config, z: Tensor) -> Tensor:
     """n times the Riemannian Hessian of eq. 3 in orthonormal tangent coordinates, square, n (d - 1) rows.
 
     z -> (z + h) / |z + h| agrees with the sphere's geodesics to second order, so an ordinary Hessian in h will do.
@@ -162,7 +163,7 @@ def curvature(config: Config, z: torch.Tensor) -> torch.Tensor:
     return len(z) * hessian.reshape(still.numel(), -1)
 
 
-def restricted(matrix: torch.Tensor, config: Config) -> tuple[torch.Tensor, torch.Tensor]:
+def restricted(matrix: Tensor, config: Config) -> tuple[Tensor, Tensor]:
     """(whole, split): `curvature` restricted to directions that move places whole, and to those that part copies."""
     tangential = config.dim - 1  # directions of each point
     of_copies = helmert(config.copies, full=True)
@@ -174,13 +175,13 @@ def restricted(matrix: torch.Tensor, config: Config) -> tuple[torch.Tensor, torc
     return mixed[whole][:, whole], mixed[split][:, split]
 
 
-def views(config: Config, z: torch.Tensor) -> torch.Tensor:
+def views(config: Config, z: Tensor) -> Tensor:
     """(2, n, d) the two views of the points z, `jitter` apart; equal to z where that is 0."""
     noise = torch.randn(2, *z.shape, generator=stream(config.seed, VIEWS), dtype=z.dtype)
     return F.normalize(z + config.jitter * noise.to(z.device), dim=2)
 
 
-def of_views(config: Config, z: torch.Tensor) -> dict[str, float]:
+def of_views(config: Config, z: Tensor) -> dict[str, float]:
     """What a Result says of the two views of the points z (n, d)."""
     z1, z2 = views(config, z)
     squares = (z1 - z2).square().sum(1)

@@ -13,7 +13,7 @@ from clbook import data, theory
 from clbook.experiments.landscape.curves import even
 from clbook.losses import byol, generalized, nt_xent_mean, vicreg
 from clbook.metrics import nccc
-from clbook.training.settings import Settings, setting
+from clbook.training.settings import Settings, seed_of, setting
 from clbook.training.streams import stream
 
 MAPS = 0  # purpose of the one stream of random numbers: data, brightness, then the shuffle
@@ -26,7 +26,7 @@ class MapsConfig(Settings):
 
     n: int = setting(120, "number of points, all classes together", low=6, high=600)
     tau: float = setting(0.2, "temperature", low=1e-3, high=10.0, log=True)
-    seed: int = setting(0, "seed of the data, the views and the shuffled maps", low=0, high=9999)
+    seed: int = seed_of("the data, the views and the shuffled maps", each=False)
 
     def check(self):
         if self.n % 3:

@@ -19,7 +19,7 @@ from clbook import data
 from clbook.experiments.modadd.classifier import EVERY, STARTS, Classifiers, During, Weights, starts
 from clbook.training.loop import State, recorded_times
 from clbook.training.optim import adam_memory
-from clbook.training.settings import Outcome, Settings, quantity, setting
+from clbook.training.settings import Outcome, Settings, quantity, seed_of, setting
 from clbook.training.streams import stream
 from clbook.transformer import Transformer, functional, lookup
 
@@ -89,7 +89,7 @@ class Config(Learned):
     classifier_epochs: int = setting(
         100, "passes of the classifier", unit="epochs", low=1, high=100_000, log=True
     )
-    seed: int = setting(0, "seed of start, split and batches", low=0, high=9999, each=True)
+    seed: int = seed_of("start, split and batches")
 
     def check(self):
         super().check()

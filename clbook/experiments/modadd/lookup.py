@@ -24,7 +24,7 @@ from clbook.experiments.modadd.equivalence import (
 )
 from clbook.training.loop import PROGRESS_EVERY, Training, one_thread, wanted
 from clbook.training.optim import sgd
-from clbook.training.settings import Outcome, Settings, quantity, setting
+from clbook.training.settings import Outcome, Settings, quantity, recorded, seed_of, setting
 from clbook.training.shown import distance_ratio, on_main_axes
 from clbook.training.streams import stream
 
@@ -126,7 +126,7 @@ class Config(Settings):
     steps: int = setting(
         1000, "steps of gradient descent", unit="steps", low=1, high=1_000_000, log=True
     )
-    seed: int = setting(0, "seed of the table and of the start", low=0, high=9999, each=True)
+    seed: int = seed_of("the table and of the start")
 
     def check(self):
         if self.k > self.N:
@@ -137,7 +137,7 @@ class Config(Settings):
 class Result(Outcome):
     """What one optimum or one gradient descent recorded."""
 
-    steps: np.ndarray = quantity("recorded steps", dims="step", unit="steps")
+    steps: np.ndarray = recorded("steps")
     z: np.ndarray = quantity("table of the symbols", dims="step symbol dim")
     c: np.ndarray = quantity("table of the contexts", dims="step context dim")
     loss: np.ndarray = quantity("SL eq. 2 for an endless batch, without the penalty", dims="step")

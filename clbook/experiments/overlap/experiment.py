@@ -14,12 +14,21 @@ import functools
 import numpy as np
 import torch
 import torch.nn.functional as F
+from torch import Tensor
 
 from clbook.experiments.landscape import even
 from clbook.metrics import nccc
 from clbook.training.loop import Training, one_thread
 from clbook.training.optim import sgd
-from clbook.training.settings import Outcome, Settings, quantity, setting
+from clbook.training.settings import (
+    Outcome,
+    Settings,
+    iterations,
+    quantity,
+    recorded,
+    seed_of,
+    setting,
+)
 from clbook.training.streams import stream
 
 DATA, SHUFFLE, START = range(3)  # purposes of the streams of random numbers
@@ -80,7 +89,7 @@ class Config(Settings):
         log=True,
         each=True,
     )
-    steps: int = setting(400, "iterations", unit="iterations", low=1, high=100_000, log=True)
+    steps: int = iterations(400)
     record_every: int = setting(
         0,
         "record every this many iterations; 0 records a geometric series of times",
@@ -88,7 +97,7 @@ class Config(Settings):
         low=0,
         high=10_000,
     )
-    seed: int = setting(0, "seed of data, shuffle and random start", low=0, high=9999, each=True)
+    seed: int = seed_of("data, shuffle and random start")
 
     def check(self):
         if self.n % self.classes or self.n < 2 * self.classes:
@@ -107,7 +116,7 @@ class Config(Settings):
 class Result(Outcome):
     """What one run recorded, at the times `steps`."""
 
-    steps: np.ndarray = quantity("recorded iterations", dims="step", unit="iterations")
+    steps: np.ndarray = recorded()
     loss: np.ndarray = quantity("the population loss", dims="step")
     x: np.ndarray = quantity("data points, ascending", dims="point", unit="degrees")
     labels: np.ndarray = quantity("class of each point", dims="point")
@@ -166,7 +175,7 @@ def _two_nearest(distance):
     return np.argsort(distance + oneself, axis=1, kind="stable")[:, :2]
 
 
-def points(config: Config) -> tuple[torch.Tensor, torch.Tensor]:
+def points(config: Config) -> tuple[Tensor, Tensor]:
     """(n,) data points in degrees, ascending, float64, and (n,) labels.
 
     The classes are turned copies of each other: as long as they share no views, two of them can change places.
@@ -180,7 +189,7 @@ def points(config: Config) -> tuple[torch.Tensor, torch.Tensor]:
     return (centres[:, None] + inside).flatten(), numbers.repeat_interleave(each)
 
 
-def pieces(config: Config) -> tuple[torch.Tensor, torch.Tensor]:
+def pieces(config: Config) -> tuple[Tensor, Tensor]:
     """The ring cut into c = 3 n parts pieces.
 
     Returns:
@@ -205,7 +214,7 @@ def pieces(config: Config) -> tuple[torch.Tensor, torch.Tensor]:
     return of_entries, nearest
 
 
-def places(config: Config) -> torch.Tensor:
+def places(config: Config) -> Tensor:
     """(n, d) where the start sends the data points: n even places on a circle, in the order that `start` says."""
     order = torch.arange(config.n)
     if config.start == "exchanged":
@@ -216,7 +225,7 @@ def places(config: Config) -> torch.Tensor:
     return F.pad(even(config.n, 2), (0, config.d - 2))[order]
 
 
-def first_table(config: Config, nearest: torch.Tensor) -> torch.Tensor:
+def first_table(config: Config, nearest: Tensor) -> Tensor:
     """(c, d) the encoder at the start: a view goes to the place of its nearest data point, or anywhere."""
     if config.start != "random":
         return places(config)[nearest]
@@ -226,7 +235,7 @@ def first_table(config: Config, nearest: torch.Tensor) -> torch.Tensor:
     return F.normalize(noise, dim=1)
 
 
-def population_loss(table: torch.Tensor, chances: torch.Tensor, tau) -> torch.Tensor:
+def population_loss(table: Tensor, chances: Tensor, tau) -> Tensor:
     """InfoNCE of an encoder, in expectation over data points and views and for many negatives.
 
     -E[z_v . z_v+] / tau + E_v log E_v'[exp(z_v . z_v' / tau)]: v and v+ are views of one data point, v' of any.
@@ -239,7 +248,7 @@ def population_loss(table: torch.Tensor, chances: torch.Tensor, tau) -> torch.Te
     return _loss(table @ table.mT / tau, *pairs(chances))
 
 
-def pairs(chances: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+def pairs(chances: Tensor) -> tuple[Tensor, Tensor]:
     """(..., c, c) how often two pieces hold views of one data point (HaoChen et al. 2021's graph), and (..., c) views.
 
     The second is the probability of a view, the row sum of the first.
@@ -277,13 +286,13 @@ class Overlap(Training):
         s.weights = [torch.stack(starts)]
 
     @staticmethod
-    def moving(config: Config, chances: torch.Tensor) -> torch.Tensor:
+    def moving(config: Config, chances: Tensor) -> Tensor:
         """(c,) which entries of the table move: all, or those that several data points share."""
         if config.moves == "shared":
             return (chances > 0).sum(0) > 1
         return torch.ones(chances.shape[1], dtype=torch.bool)
 
-    def objective(self, s, table: torch.Tensor) -> torch.Tensor:
+    def objective(self, s, table: Tensor) -> Tensor:
         """(R,) the population loss."""
         return _loss(table @ table.mT / s.tau, s.together, s.views)
 

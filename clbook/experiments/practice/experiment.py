@@ -19,7 +19,7 @@ from clbook import losses, metrics
 from clbook.models import MLP
 from clbook.results.store import cached
 from clbook.style import plane
-from clbook.training.settings import Outcome, Settings, quantity, setting
+from clbook.training.settings import Outcome, Settings, quantity, recorded, seed_of, setting
 from clbook.training.streams import stream
 
 WEIGHTS, BATCHES, VIEWS, HELD_VIEWS = range(4)  # purposes of the streams of random numbers
@@ -49,7 +49,7 @@ class Config(Settings):
     """Settings of one run."""
 
     letter: str = setting("A", "which of the five runs", choices=tuple(FAULTS))
-    seed: int = setting(0, "seed of the network, the batches and the views", low=0, high=9999)
+    seed: int = seed_of("the network, the batches and the views", each=False)
 
     @property
     def fault(self) -> str:
@@ -68,7 +68,7 @@ class View(Config):
 class Result(Outcome):
     """What one run showed on held-out pictures, at the times `steps`."""
 
-    steps: np.ndarray = quantity("recorded iterations", dims="step", unit="iterations")
+    steps: np.ndarray = recorded()
     loss: np.ndarray = quantity("loss of two views of the held-out pictures", dims="step")
     cka: np.ndarray = quantity("CKA of the outputs with those of the start", dims="step")
     spread: np.ndarray = quantity("variance of the outputs, of length 1", dims="step")

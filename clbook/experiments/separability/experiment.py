@@ -12,15 +12,16 @@ import math
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from clbook import augment, data, kernels
 from clbook.losses import simplified, squared_distances
 from clbook.metrics import intervals, separable
-from clbook.models import ACTIVATIONS, MLP, mlp, stacked
+from clbook.models import ACTIVATIONS, MLP, stacked
 from clbook.training.anchored import Anchored
 from clbook.training.loop import State, held
 from clbook.training.optim import sgd
-from clbook.training.settings import Outcome, Settings, quantity, setting
+from clbook.training.settings import Outcome, Settings, quantity, recorded, seed_of, setting
 from clbook.training.streams import Draws, stream, streams
 
 DATA, START, WEIGHTS, VIEWS, RECORDED = range(5)  # purposes of the streams of random numbers
@@ -90,9 +91,7 @@ class Config(Settings):
         low=0,
         high=10_000,
     )
-    seed: int = setting(
-        0, "seed of data, start, weights and augmentations", low=0, high=9999, each=True
-    )
+    seed: int = seed_of("data, start, weights and augmentations")
 
     @property
     def lr(self) -> float:
@@ -125,7 +124,7 @@ class Config(Settings):
 class Result(Outcome):
     """What one run recorded. Quantities of the kernel are NaN where there is no network."""
 
-    steps: np.ndarray = quantity("recorded iterations", dims="step", unit="iterations")
+    steps: np.ndarray = recorded()
     x: np.ndarray = quantity("inputs", dims="point input")
     labels: np.ndarray = quantity("class of each point", dims="point")
     z: np.ndarray = quantity("embeddings", dims="step point dim")
@@ -162,7 +161,7 @@ class Result(Outcome):
     )
 
 
-def dataset(config: Config) -> tuple[torch.Tensor, torch.Tensor]:
+def dataset(config: Config) -> tuple[Tensor, Tensor]:
     """x (n, D) and labels (n,) of a run, on the CPU. They depend on data, classes, n, spread and seed alone."""
     generator = stream(config.seed, DATA)
     if config.data == "clusters":
@@ -172,7 +171,7 @@ def dataset(config: Config) -> tuple[torch.Tensor, torch.Tensor]:
     return data.images(config.data, config.n, config.classes, generator)
 
 
-def start(config: Config) -> torch.Tensor:
+def start(config: Config) -> Tensor:
     """R (n, d): uniform in the d-dimensional ball of diameter eps."""
     return data.ball(config.n, config.d, config.eps, stream(config.seed, START))
 
@@ -190,18 +189,14 @@ class Separability(Anchored):
 
     def setup(self):
         c, s = self.config, self.state
-        points = [self.points(config) for config in self.configs]
-        inputs, labels = zip(*points, strict=True)
-        s.x = torch.stack(inputs)  # (R, n, D)
-        self.inputs = [x.numpy() for x in inputs]
-        self.shared.labels = labels[0]  # the same for all runs
+        self.shared.labels = self.gather([self.points(config) for config in self.configs])
         # Of the classes, whose points lie side by side.
-        self.sizes = labels[0].bincount().tolist()
+        self.sizes = self.shared.labels.bincount().tolist()
         s.tau = self.column("tau")
         s.lr = self.column("lr")
         s.noise = self.column("noise")
         s.linger = self.column("linger", axes=0)
-        s.separable_at = torch.full((len(points),), -1)  # -1: not yet
+        s.separable_at = torch.full((len(self.configs),), -1)  # -1: not yet
         R = torch.stack([start(config) for config in self.configs])  # (R, n, d)
         if not c.network:
             s.weights = [R]
@@ -217,31 +212,19 @@ class Separability(Anchored):
         if self.wants("loss", "gamma"):
             self.augment(self.recorded_draws, RECORDED, DRAWS)
 
-    def points(self, config: Config) -> tuple[torch.Tensor, torch.Tensor]:
+    def points(self, config: Config) -> tuple[Tensor, Tensor]:
         """x (n, D) and labels (n,) of a run."""
         return dataset(config)
 
-    def lifted(self, s: State, x: torch.Tensor) -> torch.Tensor:
+    def lifted(self, s: State, x: Tensor) -> Tensor:
         """What the trained weights see of inputs (R, m, D): the inputs; in a subclass their features."""
         return x
-
-    def lifted_views(self, s: State, views: torch.Tensor) -> torch.Tensor:
-        """What the trained weights see of views (R, m, n, D)."""
-        return self.lifted(s, views.flatten(1, 2)).unflatten(1, views.shape[1:3])
-
-    def output(self, weights: list[torch.Tensor], x: torch.Tensor) -> torch.Tensor:
-        """g (R, m, d) of what the weights see, x (R, m, D)."""
-        return mlp(weights, x, self.config.activation)
 
     # Views.
 
     def augment(self, draws: dict, purpose: int, count: int) -> None:
         """Put the numbers that `count` views of each point take into `draws`, as its entry "views"."""
         c, s = self.config, self.state
-        shape = s.x.shape[1:]
-
-        def normal(generator):
-            return torch.stack([torch.randn(shape, generator=generator) for _ in range(count)])
 
         def angles(generator):
             turns = [torch.rand(c.n, generator=generator) for _ in range(count)]
@@ -251,7 +234,7 @@ class Separability(Anchored):
             return torch.randint(IMAGE_VIEWS, (count,), generator=generator)
 
         if c.augmentation == "noise":
-            draws["views"] = Draws(streams(self.configs, purpose), normal)
+            draws["views"] = self.normal(purpose, count)
         if c.augmentation == "rotation":
             draws["views"] = Draws(streams(self.configs, purpose), angles)
         if c.augmentation == "image":
@@ -259,7 +242,7 @@ class Separability(Anchored):
             setattr(s, f"bank_{purpose}", self.bank(generators))
             draws["views"] = Draws(generators, copies)
 
-    def bank(self, generators: list[torch.Generator]) -> torch.Tensor:
+    def bank(self, generators: list[torch.Generator]) -> Tensor:
         """(R, IMAGE_VIEWS, n, D) augmented copies of the images of each run."""
         banks = []
         for x, generator in zip(self.state.x, generators, strict=True):
@@ -271,7 +254,7 @@ class Separability(Anchored):
             banks.append(torch.stack(copies))
         return torch.stack(banks)
 
-    def views(self, s: State, drawn: torch.Tensor | None, purpose: int) -> torch.Tensor:
+    def views(self, s: State, drawn: Tensor | None, purpose: int) -> Tensor:
         """(R, m, n, D) augmented copies of the points, by the numbers drawn for them."""
         kind = self.config.augmentation
         x = s.x[:, None]
@@ -292,15 +275,16 @@ class Separability(Anchored):
             return s.replace(first_kernel=self.tangent_kernel(s, s.weights))
         return s
 
-    def embed_points(self, s: State) -> torch.Tensor:
+    def embed_points(self, s: State) -> Tensor:
         """f of the points (R, n, d)."""
         return self.anchored_points(s, self.lifted(s, s.x))
 
-    def embed_views(self, s: State, views: torch.Tensor) -> torch.Tensor:
+    def embed_views(self, s: State, views: Tensor) -> Tensor:
         """f of views (R, m, n, D), (R, m, n, d)."""
-        return self.anchored_views(s, self.lifted_views(s, views))
+        seen = self.lifted(s, views.flatten(1, 2))  # (R, m n, ...)
+        return self.anchored_views(s, seen.unflatten(1, views.shape[1:3]))
 
-    def objective(self, s: State, views: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    def objective(self, s: State, views: Tensor) -> tuple[Tensor, Tensor]:
         """The embedding (R, n, d) and LS eq. 12 (R,)."""
         z = self.embed_points(s)
         # With the partial gradient the loss pulls at the points, and the views hold still.
@@ -331,7 +315,7 @@ class Separability(Anchored):
             return {}
         return {"separable_at": torch.where(found & (s.separable_at < 0), t, s.separable_at)}
 
-    def apart(self, z: torch.Tensor) -> bool:
+    def apart(self, z: Tensor) -> bool:
         """Whether a linear rule is right on every point of z (n, d)."""
         return bool(z.isfinite().all()) and separable(z, self.shared.labels)
 
@@ -366,7 +350,7 @@ class Separability(Anchored):
         nearest = (squared_distances(z, z) + FAR * torch.eye(z.shape[1])).argmin(-1)
         return {"neighbours": (labels[nearest] == labels).double().mean(-1)}
 
-    def on_fresh_views(self, s: State, z: torch.Tensor) -> dict:
+    def on_fresh_views(self, s: State, z: Tensor) -> dict:
         """The loss, and condition (b): how far the mean view is from the mean of its class, at most."""
         draws = self.recorded_draws.get("views")
         views = self.views(s, draws and draws.next(), RECORDED)  # (R, m, n, D)
@@ -398,7 +382,7 @@ class Separability(Anchored):
             row["drift"] = operator_norm(full - s.first_kernel)
         return row
 
-    def tangent_kernel(self, s: State, weights: list[torch.Tensor]) -> torch.Tensor:
+    def tangent_kernel(self, s: State, weights: list[Tensor]) -> Tensor:
         """(R, n, n, d, d) the kernel of g at these weights, LS eq. 8."""
         return kernels.mlp(weights, self.lifted(s, s.x), self.config.activation)
 
@@ -416,7 +400,7 @@ class Separability(Anchored):
         )
 
 
-def operator_norm(K: torch.Tensor) -> torch.Tensor:
+def operator_norm(K: Tensor) -> Tensor:
     """(R,) largest absolute eigenvalue of kernels (R, n, n, d, d), as matrices (n d, n d); NaN where one is not finite.
 
     In float64: LAPACK can give NaN in float32 while only a few entries have moved, by a rounding step each.

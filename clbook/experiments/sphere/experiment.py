@@ -13,16 +13,25 @@ from collections.abc import Iterable
 import numpy as np
 import torch
 import torch.nn.functional as F
+from torch import Tensor
 
 from clbook import data
 from clbook.losses import simplified
 from clbook.metrics import neighbour_accuracy, separable
-from clbook.models import ACTIVATIONS, MLP, mlp, stacked
+from clbook.models import ACTIVATIONS, MLP, stacked
 from clbook.training.anchored import Anchored
 from clbook.training.loop import State, held, one_thread
 from clbook.training.optim import sgd
-from clbook.training.settings import Outcome, Settings, quantity, setting
-from clbook.training.streams import Draws, stream, streams
+from clbook.training.settings import (
+    Outcome,
+    Settings,
+    iterations,
+    quantity,
+    recorded,
+    seed_of,
+    setting,
+)
+from clbook.training.streams import stream
 
 DATA, START, WEIGHTS, VIEWS, RECORDED = range(5)  # purposes of the streams of random numbers
 
@@ -61,7 +70,7 @@ class Config(Settings):
     )
     tau: float = setting(0.2, "temperature", low=1e-3, high=10.0, log=True, each=True)
     lr: float = setting(0.02, "learning rate", above=0.0, high=100.0, log=True, each=True)
-    steps: int = setting(300, "iterations", unit="iterations", low=1, high=100_000, log=True)
+    steps: int = iterations(300)
     network: bool = setting(True, "train a network; False moves each point by itself (VA eq. 13)")
     gradient: str = setting(
         "full",
@@ -85,9 +94,7 @@ class Config(Settings):
         low=0,
         high=10_000,
     )
-    seed: int = setting(
-        0, "seed of data, start, weights and augmentations", low=0, high=9999, each=True
-    )
+    seed: int = seed_of("data, start, weights and augmentations")
 
     def check(self):
         if self.start == "ordinary" and not self.network:
@@ -98,7 +105,7 @@ class Config(Settings):
 class Result(Outcome):
     """What one run recorded, at the times `steps`."""
 
-    steps: np.ndarray = quantity("recorded iterations", dims="step", unit="iterations")
+    steps: np.ndarray = recorded()
     x: np.ndarray = quantity("inputs", dims="point input")
     labels: np.ndarray = quantity("cluster of each point", dims="point")
     z: np.ndarray = quantity("embeddings, unit vectors", dims="step point dim")
@@ -132,7 +139,7 @@ class Result(Outcome):
     )
 
 
-def dataset(config: Config) -> tuple[torch.Tensor, torch.Tensor]:
+def dataset(config: Config) -> tuple[Tensor, Tensor]:
     """Returns x (n, d) and labels (n,) of a run, on the CPU."""
     return data.row(
         config.n,
@@ -145,7 +152,7 @@ def dataset(config: Config) -> tuple[torch.Tensor, torch.Tensor]:
     )
 
 
-def start(config: Config) -> torch.Tensor:
+def start(config: Config) -> Tensor:
     """Returns R (n, d), unit vectors: e_1 plus noise, normalised (a cap), or uniform on the sphere."""
     noise = torch.randn(config.n, config.d, generator=stream(config.seed, START))
     if config.start == "cap":
@@ -168,7 +175,7 @@ class Sphere(Anchored):
     # What another paper has otherwise.
 
     @staticmethod
-    def data(config: Config) -> tuple[torch.Tensor, torch.Tensor]:
+    def data(config: Config) -> tuple[Tensor, Tensor]:
         """x (n, D) and labels (n,) of a run."""
         return dataset(config)
 
@@ -178,15 +185,11 @@ class Sphere(Anchored):
         widths = (D, *(c.width,) * c.depth, c.d)
         return [MLP(widths, c.activation, stream(k.seed, WEIGHTS)) for k in self.configs]
 
-    def output(self, weights: list[torch.Tensor], x: torch.Tensor) -> torch.Tensor:
-        """g (R, m, d) of the networks with these weights, for x (R, m, D)."""
-        return mlp(weights, x, self.config.activation)
-
-    def loss(self, s: State, z: torch.Tensor, views: torch.Tensor) -> torch.Tensor:
+    def loss(self, s: State, z: Tensor, views: Tensor) -> Tensor:
         """LS eq. 12 (R,) of the points z (R, n, d) and m views of each (R, m, n, d)."""
         return simplified(z, views, s.tau)
 
-    def more(self, s: State, z: torch.Tensor, views: torch.Tensor) -> dict:
+    def more(self, s: State, z: Tensor, views: Tensor) -> dict:
         """What a subclass measures besides, {name: (R, ...)}."""
         return {}
 
@@ -194,22 +197,17 @@ class Sphere(Anchored):
 
     def setup(self):
         c, s = self.config, self.state
-        points = [self.data(config) for config in self.configs]
-        inputs, labels = zip(*points, strict=True)
-        s.x = torch.stack(inputs)  # (R, n, D)
-        self.inputs = [x.numpy() for x in inputs]
-        self.labels = labels[0].numpy()  # the same for all runs
+        self.labels = self.gather([self.data(config) for config in self.configs]).numpy()
         s.tau = self.column("tau")
         s.lr = self.column("lr")
         s.noise = self.column("noise", axes=3)
-        s.separable_at = torch.full((len(points),), -1)  # -1: not yet
+        s.separable_at = torch.full((len(self.configs),), -1)  # -1: not yet
         R = torch.stack([start(config) for config in self.configs])  # (R, n, d)
         if not c.network:
             s.weights = [R]
             return
         s.weights = stacked(self.networks(s.x.shape[-1]))
         at_start = None if c.start == "ordinary" else R
-        s.first_weights = [w.clone() for w in s.weights]
         self.anchor(s.x, at_start)
         self.draws["noise"] = self.normal(VIEWS, self.views)
         if self.wants("loss", "arrows", "reach", *self.from_views):
@@ -217,24 +215,15 @@ class Sphere(Anchored):
 
     from_views = ()  # quantities of a subclass that `more` takes from the recorded views
 
-    def normal(self, purpose: int, count: int) -> Draws:
-        """The noise (R, count, n, D) of `count` views of each point at each step."""
-        shape = self.state.x.shape[1:]
-
-        def draw(generator):
-            return torch.stack([torch.randn(shape, generator=generator) for _ in range(count)])
-
-        return Draws(streams(self.configs, purpose), draw)
-
-    def embed_points(self, s: State) -> torch.Tensor:
+    def embed_points(self, s: State) -> Tensor:
         """f of the points (R, n, d), not yet on the sphere."""
         return self.anchored_points(s, s.x)
 
-    def embed_views(self, s: State, noise: torch.Tensor) -> torch.Tensor:
+    def embed_views(self, s: State, noise: Tensor) -> Tensor:
         """f of views of them (R, m, n, d), not yet on the sphere."""
         return self.anchored_views(s, s.x[:, None] + s.noise * noise)
 
-    def objective(self, s: State, noise: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    def objective(self, s: State, noise: Tensor) -> tuple[Tensor, Tensor]:
         """The embedding (R, n, d) and the loss (R,)."""
         z = F.normalize(self.embed_points(s), dim=-1)
         # With the partial gradient the loss pulls at the points, and the views hold still.
@@ -282,7 +271,7 @@ class Sphere(Anchored):
         return row | self.more(s, z, views)
 
     @torch.no_grad()
-    def recorded_views(self, s: State, z: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    def recorded_views(self, s: State, z: Tensor) -> tuple[Tensor, Tensor]:
         """Fresh views (R, m, n, d) on the sphere, and how far the points have moved, `reach` (R,)."""
         if "noise" not in self.recorded_draws:
             return z[:, None], torch.full((len(z),), math.nan)
@@ -292,16 +281,14 @@ class Sphere(Anchored):
         moved = from_start.norm(dim=-1)
         return F.normalize(views, dim=-1), moved.median(1).values
 
-    def arrows(
-        self, s: State, z: torch.Tensor, views: torch.Tensor
-    ) -> tuple[torch.Tensor, torch.Tensor]:
+    def arrows(self, s: State, z: Tensor, views: Tensor) -> tuple[Tensor, Tensor]:
         """The loss (R,) and minus its gradient in each z_i along the sphere (R, n, d), the views held still."""
         z = z.detach().requires_grad_()
         loss = self.loss(s, z, views.detach())
         (gradient,) = torch.autograd.grad(z.shape[1] * loss.sum(), z)
         return loss, along_sphere(-gradient, z)
 
-    def accuracy(self, z: torch.Tensor) -> float:
+    def accuracy(self, z: Tensor) -> float:
         """Label accuracy of the nearest neighbours of the points z (n, d); NaN where one is not on the sphere."""
         return neighbour_accuracy(z, self.labels, NEIGHBOURS) if on_sphere(z) else math.nan
 
@@ -319,12 +306,12 @@ class Sphere(Anchored):
         )
 
 
-def on_sphere(z: torch.Tensor) -> bool:
+def on_sphere(z: Tensor) -> bool:
     """Whether all points z (n, d) are finite, and none is left at 0 by an overflow."""
     return bool(z.isfinite().all() and (z.norm(dim=-1) > 0.5).all())
 
 
-def along_sphere(vectors: torch.Tensor, z: torch.Tensor) -> torch.Tensor:
+def along_sphere(vectors: Tensor, z: Tensor) -> Tensor:
     """The part of vectors (..., n, d) along the sphere at the unit vectors z (..., n, d)."""
     return vectors - (vectors * z).sum(-1, keepdim=True) * z
 
@@ -346,8 +333,8 @@ def coherence(vectors: np.ndarray, labels: np.ndarray) -> float:
 
 
 def sharpness(
-    loss: torch.Tensor,
-    parameters: Iterable[torch.Tensor],
+    loss: Tensor,
+    parameters: Iterable[Tensor],
     generator: torch.Generator,
     rounds: int = 30,
 ) -> float:

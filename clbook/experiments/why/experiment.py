@@ -14,11 +14,20 @@ import math
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from clbook.models import MLP, mlp, stacked
 from clbook.training.loop import Training, array
 from clbook.training.optim import per_run, sgd
-from clbook.training.settings import Outcome, Settings, quantity, setting
+from clbook.training.settings import (
+    Outcome,
+    Settings,
+    iterations,
+    quantity,
+    recorded,
+    seed_of,
+    setting,
+)
 from clbook.training.shown import distance_ratio, on_main_axes
 from clbook.training.streams import stream
 
@@ -86,7 +95,7 @@ class Config(Settings):
         log=True,
         each=True,
     )
-    steps: int = setting(1000, "iterations", unit="iterations", low=1, high=100_000, log=True)
+    steps: int = iterations(1000)
     record_every: int = setting(
         0,
         "record every this many iterations; 0 records a geometric series of times",
@@ -94,7 +103,7 @@ class Config(Settings):
         low=0,
         high=10_000,
     )
-    seed: int = setting(0, "seed of the occurrences and of the start", low=0, high=9999, each=True)
+    seed: int = seed_of("the occurrences and of the start")
 
     def check(self):
         if self.looks == "crossed" and self.symbols % self.groups:
@@ -108,7 +117,7 @@ class Config(Settings):
 class Result(Outcome):
     """What one run recorded, at the times `steps`."""
 
-    steps: np.ndarray = quantity("recorded iterations", dims="step", unit="iterations")
+    steps: np.ndarray = recorded()
     loss: np.ndarray = quantity(
         "loss without the decay, less log(number of occurrences)", dims="step"
     )
@@ -176,7 +185,7 @@ def growth(joint, features, *groupings) -> tuple[np.ndarray, np.ndarray]:
     return rates[kept], np.stack(shares, 1)
 
 
-def groups(config: Config) -> tuple[torch.Tensor, torch.Tensor]:
+def groups(config: Config) -> tuple[Tensor, Tensor]:
     """(S,) group of meaning and (S,) group of looks of each symbol, S = groups times symbols."""
     meaning = torch.arange(config.groups).repeat_interleave(config.symbols)
     if config.looks == "same":
@@ -191,7 +200,7 @@ def root(number: float) -> float:
     return math.sqrt(number)
 
 
-def features(config: Config) -> torch.Tensor:
+def features(config: Config) -> Tensor:
     """(S, groups + S) float64: sqrt(alike) in the entry of one's looks, sqrt(1 - alike) in an entry of one's own."""
     _, looks = groups(config)
     belongs = looks[:, None] == torch.arange(config.groups)
@@ -200,7 +209,7 @@ def features(config: Config) -> torch.Tensor:
     return torch.cat([shared, root(1 - config.alike) * alone], 1)
 
 
-def probabilities(config: Config) -> torch.Tensor:
+def probabilities(config: Config) -> Tensor:
     """(S, P) float64: the chance of each context, given a symbol; P = groups times contexts."""
     meaning, _ = groups(config)
     own = meaning[:, None] == torch.arange(config.groups).repeat_interleave(config.contexts)
@@ -209,7 +218,7 @@ def probabilities(config: Config) -> torch.Tensor:
     return fits + anywhere
 
 
-def joint(config: Config) -> torch.Tensor:
+def joint(config: Config) -> Tensor:
     """(S, P) float64: the share of all occurrences that are of a symbol in a context; each symbol has equally many."""
     chances = probabilities(config)
     if config.sampled:
@@ -220,7 +229,7 @@ def joint(config: Config) -> torch.Tensor:
     return chances / chances.sum()
 
 
-def infonce(z: torch.Tensor, c: torch.Tensor, joint: torch.Tensor) -> torch.Tensor:
+def infonce(z: Tensor, c: Tensor, joint: Tensor) -> Tensor:
     """SL eq. 2 over a batch of all occurrences, less the logarithm of their number.
 
     -E[z_u . c_s] + E_u log E_s'[exp(z_u . c_s')], (u, s) drawn from `joint` and s' from its second marginal.
@@ -280,12 +289,12 @@ class Symbols(Training):
             networks = [MLP(widths, ACTIVATION, stream(k.seed, LAYERS)) for k in self.configs]
             s.weights = [*stacked([network.double() for network in networks]), contexts]
 
-    def embed(self, s) -> torch.Tensor:
+    def embed(self, s) -> Tensor:
         """(R, S, d) the symbols' vectors."""
         *layers, _ = s.weights
         return mlp(layers, s.x, ACTIVATION) if self.config.hidden else s.x @ layers[0]
 
-    def objective(self, s) -> tuple[torch.Tensor, torch.Tensor]:
+    def objective(self, s) -> tuple[Tensor, Tensor]:
         """(R, S, d) the symbols' vectors, and (R,) losses without decay."""
         z = self.embed(s)
         return z, infonce(z, s.weights[-1], s.joint)

@@ -13,6 +13,7 @@ from collections.abc import Callable
 import numpy as np
 import torch
 import torch.nn.functional as F
+from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
 from clbook.experiments.words import corpus
@@ -20,7 +21,7 @@ from clbook.experiments.words.twins import text
 from clbook.losses import symbol_context
 from clbook.training.loop import State, Training, recorded_times
 from clbook.training.optim import adam, adam_memory
-from clbook.training.settings import Outcome, Settings, quantity, setting
+from clbook.training.settings import Outcome, Settings, quantity, recorded, seed_of, setting
 from clbook.training.streams import Draws, stream, streams
 from clbook.transformer import Transformer, functional, lookup
 
@@ -92,9 +93,7 @@ class Config(Settings):
         "what the softmax runs over: contexts (SL eq. 2) or symbols (Lemma A.1)",
         choices=("contexts", "symbols"),
     )
-    seed: int = setting(
-        0, "seed of the split, the pairs, the start and the batches", low=0, high=9999, each=True
-    )
+    seed: int = seed_of("the split, the pairs, the start and the batches")
 
     def check(self):
         if self.injected > self.vocabulary:
@@ -112,7 +111,7 @@ class Config(Settings):
 class Result(Outcome):
     """What one run recorded."""
 
-    steps: np.ndarray = quantity("recorded steps", dims="step", unit="steps")
+    steps: np.ndarray = recorded("steps")
     words: list = quantity("(V,) names of the symbols")
     counts: np.ndarray = quantity("occurrences of the symbols", dims="word")
     pairs: dict = quantity("{kind of pair: (P, 2) symbols}, as in `twins.Text`")
@@ -142,7 +141,7 @@ def kept_share(counts: np.ndarray, subsample: float) -> np.ndarray:
     return np.sqrt(subsample * counts.sum() / np.maximum(counts, 1)).clip(max=1)
 
 
-def running_sums(shares: np.ndarray, texts: list) -> torch.Tensor:
+def running_sums(shares: np.ndarray, texts: list) -> Tensor:
     """(2, R, N) running sums of the weights with which places are drawn: those to train on, and those held out."""
     weights = []
     for share, found in zip(shares, texts, strict=True):
@@ -283,13 +282,13 @@ class Embedding(Training):
             own = [torch.from_numpy(found.pairs[kind]) for found in texts]
             s.pairs[kind] = _side_by_side(own, 0)
 
-    def padded(self, values: list, outside: int) -> torch.Tensor:
+    def padded(self, values: list, outside: int) -> Tensor:
         """(R, N + 2 window) numbers of each place of R texts, with `outside` at both ends of each."""
         ends = (self.config.window, self.config.window)
         rows = [F.pad(torch.from_numpy(own), ends, value=outside) for own in values]
         return _side_by_side(rows, outside)
 
-    def start_weights(self) -> list[torch.Tensor]:
+    def start_weights(self) -> list[Tensor]:
         """The table (R, V, d) of the symbols and the weights of the encoders, each run's from its own generator."""
         c, std = self.config, self.column("std")
         generators = [stream(config.seed, START) for config in self.configs]
@@ -307,7 +306,7 @@ class Embedding(Training):
         (tokens, positions, *rest), self.transformer = functional(net)
         return [table, std * tokens, std * positions, *rest]
 
-    def encode(self, weights: list[torch.Tensor], ids: torch.Tensor, there: torch.Tensor):
+    def encode(self, weights: list[Tensor], ids: Tensor, there: Tensor):
         """(R, n, d) embeddings of the contexts: ids and there (R, n, 2 window + 1) as from `windows`."""
         if self.config.encoder == "mean":
             return mean_of_window(weights[1], ids, there)
@@ -316,11 +315,11 @@ class Embedding(Training):
         # The transformer reads the mask in the word's place.
         return self.transformer(weights[1:], ids, there | middle)
 
-    def batch(self, s: State, part: int, drawn: torch.Tensor) -> tuple:
+    def batch(self, s: State, part: int, drawn: Tensor) -> tuple:
         """symbols, ids and there, as from `windows`, of a batch of places of a part of the text."""
         return windows(s.tokens, s.sentence, s.sums[part], s.keep, drawn)
 
-    def losses(self, s: State, part: int, drawn: torch.Tensor) -> torch.Tensor:
+    def losses(self, s: State, part: int, drawn: Tensor) -> Tensor:
         """(R,) SL eq. 2, or Lemma A.1's, on a batch of places of a part of the text."""
         c = self.config
         symbols, ids, there = self.batch(s, part, drawn)
@@ -358,7 +357,7 @@ class Embedding(Training):
             row["held"] = self.recorded_loss(s, HELD_OUT)
         return row
 
-    def recorded_loss(self, s: State, part: int) -> torch.Tensor:
+    def recorded_loss(self, s: State, part: int) -> Tensor:
         """(R,) mean loss over the batches on which it is recorded, of a part of the text."""
         losses = [self.losses(s, part, drawn) for drawn in s.recorded_places.unbind(1)]
         return torch.stack(losses).double().mean(0)

@@ -18,7 +18,15 @@ from clbook.experiments.sphere.experiment import along_sphere
 from clbook.style import Picture, axes, colour
 from clbook.training.loop import State, Training
 from clbook.training.optim import sgd
-from clbook.training.settings import Outcome, Settings, quantity, setting
+from clbook.training.settings import (
+    Outcome,
+    Settings,
+    iterations,
+    quantity,
+    recorded,
+    seed_of,
+    setting,
+)
 from clbook.training.streams import stream
 from clbook_book.course.drawing import bare, by_class, square
 
@@ -36,8 +44,8 @@ class Config(Settings):
     lr: float = setting(
         0.02, "step size, in units of n times tau", above=0.0, high=0.5, log=True, each=True
     )
-    steps: int = setting(1000, "iterations", unit="iterations", low=1, high=20_000, log=True)
-    seed: int = setting(0, "seed of the start", low=0, high=9999, each=True)
+    steps: int = iterations(1000, high=20_000)
+    seed: int = seed_of("the start")
 
     def check(self):
         if self.classes > self.n:
@@ -48,7 +56,7 @@ class Config(Settings):
 class Result(Outcome):
     """What one run recorded, at the times `steps`."""
 
-    steps: np.ndarray = quantity("recorded iterations", dims="step", unit="iterations")
+    steps: np.ndarray = recorded()
     labels: np.ndarray = quantity("class of each point", dims="point")
     free: np.ndarray = quantity(
         "the points that all others push, trained with DCL", dims="step point dim"

@@ -16,7 +16,7 @@ from torch.utils.flop_counter import FlopCounterMode
 from clbook.experiments.images import experiment
 from clbook.experiments.images.experiment import Trainer
 from clbook.experiments.images.networks import ResNet
-from clbook.training.settings import Outcome, Settings, setting
+from clbook.training.settings import Outcome, Settings, seed_of, setting
 
 # (depth, width, stem, side of the images, images in a batch)
 FITTED = (
@@ -43,7 +43,7 @@ class Config(Settings):
     repeats: int = setting(
         2, "steps timed of each size, after one that is not", unit="steps", low=1
     )
-    seed: int = setting(0, "seed of the starts and the images", low=0, high=9999)
+    seed: int = seed_of("the starts and the images", each=False)
 
 
 @dataclasses.dataclass

@@ -17,7 +17,7 @@ from clbook.experiments.kernel.experiment import DATA, START, network, partial_g
 from clbook.models import ACTIVATIONS, stacked
 from clbook.style import Picture, axes, colour
 from clbook.training.loop import State, Training
-from clbook.training.settings import Outcome, Settings, quantity, setting
+from clbook.training.settings import Outcome, Settings, quantity, recorded, seed_of, setting
 from clbook.training.streams import stream
 from clbook_book.course.drawing import by_class
 from clbook_book.live.pulling import Pulling
@@ -74,14 +74,14 @@ class Config(Settings):
     )
     activation: str = setting("tanh", "activation of the hidden layer", choices=tuple(ACTIVATIONS))
     steps: int = setting(1, "iterations, in which nothing changes", low=1, high=10)
-    seed: int = setting(0, "seed of data, start and weights", low=0, high=9999, each=True)
+    seed: int = seed_of("data, start and weights")
 
 
 @dataclasses.dataclass
 class Result(Outcome):
     """What stands there at the times `steps`, with the pull of the state."""
 
-    steps: np.ndarray = quantity("recorded iterations", dims="step", unit="iterations")
+    steps: np.ndarray = recorded()
     x: np.ndarray = quantity("points", dims="point input")
     labels: np.ndarray = quantity("cluster of each point", dims="point")
     z: np.ndarray = quantity("embeddings, pulled", dims="step point dim")

@@ -16,7 +16,15 @@ import torch.nn.functional as F
 from clbook.losses import nt_xent_mean
 from clbook.training.loop import Training
 from clbook.training.optim import sgd
-from clbook.training.settings import Outcome, Settings, quantity, setting
+from clbook.training.settings import (
+    Outcome,
+    Settings,
+    iterations,
+    quantity,
+    recorded,
+    seed_of,
+    setting,
+)
 from clbook.training.streams import stream
 from clbook_book.course.readout import own_centre
 
@@ -43,8 +51,8 @@ class Config(Settings):
     lr: float = setting(
         0.1, "step size, in units of n times tau", above=0.0, high=0.5, log=True, each=True
     )
-    steps: int = setting(400, "iterations", unit="iterations", low=1, high=20_000, log=True)
-    seed: int = setting(0, "seed of the start and of the shuffle", low=0, high=9999, each=True)
+    steps: int = iterations(400, high=20_000)
+    seed: int = seed_of("the start and of the shuffle")
 
     def check(self):
         if self.places > self.n:
@@ -55,7 +63,7 @@ class Config(Settings):
 class Result(Outcome):
     """What one run recorded, at the times `steps`."""
 
-    steps: np.ndarray = quantity("recorded iterations", dims="step", unit="iterations")
+    steps: np.ndarray = recorded()
     labels: np.ndarray = quantity("class of each point", dims="point")
     sorted: np.ndarray = quantity(
         "the points of which each class keeps together at the start", dims="step point dim"

@@ -15,7 +15,7 @@ from clbook import data
 from clbook.experiments.modadd.experiment import START, Addition, Learned, distances
 from clbook.style import Picture, axes, plane
 from clbook.training.optim import adam_memory
-from clbook.training.settings import Outcome, quantity, setting
+from clbook.training.settings import Outcome, quantity, recorded, seed_of, setting
 from clbook.training.shown import distance_ratio, on_main_axes
 from clbook.training.streams import BLOCK, Draws, streams
 from clbook_book.course.drawing import by_class, square
@@ -28,14 +28,14 @@ class Config(Learned):
     """Settings of one run; by default 500 epochs of the chapter's experiment."""
 
     steps: int = setting(6500, "batches", unit="batches", low=1, high=100_000, log=True)
-    seed: int = setting(0, "seed of start and batches", low=0, high=9999, each=True)
+    seed: int = seed_of("start and batches")
 
 
 @dataclasses.dataclass
 class Result(Outcome):
     """What one run recorded, at the times `steps`."""
 
-    steps: np.ndarray = quantity("recorded batches", dims="step", unit="batches")
+    steps: np.ndarray = recorded("batches")
     z: np.ndarray = quantity("the symbols' embeddings", dims="step symbol dim")
     loss: np.ndarray = quantity("SL eq. 2 of the batch", dims="step")
 

@@ -18,7 +18,7 @@ from clbook.losses import squared_distances
 from clbook.style import Picture, axes, colour
 from clbook.training.loop import State
 from clbook.training.optim import sgd
-from clbook.training.settings import Outcome, quantity, setting
+from clbook.training.settings import Outcome, quantity, recorded, setting
 from clbook.training.streams import stream
 
 
@@ -52,7 +52,7 @@ class Config(experiment.Config):
 class Result(Outcome):
     """What one run recorded; entries of points that are not there have no meaning."""
 
-    steps: np.ndarray = quantity("recorded iterations", dims="step", unit="iterations")
+    steps: np.ndarray = recorded()
     x: np.ndarray = quantity("inputs", dims="point input")
     labels: np.ndarray = quantity("class of each point", dims="point")
     there: np.ndarray = quantity("1 for a point that is there, else 0", dims="point")

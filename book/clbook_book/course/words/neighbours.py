@@ -10,7 +10,7 @@ import numpy as np
 from clbook.experiments.words.experiment import Config, Result, run
 from clbook.experiments.words.twins import TWIN
 from clbook.results.store import cached
-from clbook.training.settings import Outcome, quantity, setting
+from clbook.training.settings import Outcome, quantity, recorded, setting
 
 SHOWN = 8  # nearest words
 VARIANTS = {"split": {}, "whole": {"injected": 0}}  # with twins, and without
@@ -28,7 +28,7 @@ class View(Config):
 class Neighbours(Outcome):
     """Nearest symbols of a word in one run."""
 
-    steps: np.ndarray = quantity("recorded steps", dims="step", unit="steps")
+    steps: np.ndarray = recorded("steps")
     symbol: str = quantity("the word, or its first twin where it was split")
     names: np.ndarray = quantity("the nearest symbols, the nearest first", dims="step rank")
     distances: np.ndarray = quantity(
