@@ -268,21 +268,3 @@ def mlp(parameters: Sequence[Tensor], x: Tensor, activation: str) -> Tensor:
 
 def _are_tensors(values):
     return isinstance(values, (list, tuple)) and all(isinstance(v, Tensor) for v in values)
-
-
-def member(net: nn.Module, parameters: Sequence[Tensor], i: int) -> nn.Module:
-    """`net` with the weights of the i-th of R networks of its architecture.
-
-    Args:
-        net: the module, which is changed and returned.
-        parameters: as from `stacked`.
-        i: which of the R.
-    """
-    if not isinstance(net, nn.Module):
-        raise refused("net", net, "a torch.nn.Module")
-    if not _are_tensors(parameters) or len(parameters) != len(list(net.parameters())):
-        raise refused("parameters", parameters, "the stacked parameters of networks like net")
-    i = whole("i", i, 0, len(parameters[0]) - 1)
-    for own, values in zip(net.parameters(), parameters, strict=True):
-        own.data = values[i].detach()
-    return net

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from clbook import kernels
 from clbook._arguments import dense, refused, whole
+from clbook._layerwise import outputs as outputs_of
 from clbook.diagnose.collecting import as_found
 
 
@@ -69,7 +70,8 @@ def trace_kernel(
         raise refused("model", model, "a torch.nn.Module")
     with as_found(model):
         model.eval()
-        out = _output(model, x)
+        with torch.no_grad():
+            out = outputs_of(model, x[:1])
         chosen = _slices(out.shape[1], outputs)
         inputs = [slice(0, n)] if n <= samples else _slices(n, samples // 2)
         blocks = itertools.combinations_with_replacement(inputs, 2)  # of the upper triangle
@@ -88,18 +90,6 @@ def trace_kernel(
             if progress is not None:
                 progress((done + 1) / len(jobs))
     return K
-
-
-def _output(model, x):
-    """(1, d) what a model gives for the first input."""
-    with torch.no_grad():
-        try:
-            out = model(x[:1])
-        except Exception as error:  # the model's own words, whatever they are
-            raise refused("x", x, f"what model takes: {error}") from error
-    if not isinstance(out, Tensor) or out.dim() != 2:
-        raise refused("model", model, "a module that returns one tensor (n, d)")
-    return out
 
 
 def _slices(n, size):

@@ -7,6 +7,7 @@ weights move. Its kernel is that of g. The ordinary start is f = g: then a view 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -22,6 +23,8 @@ class Anchored(Training):
     In a grid over eps and tau all runs of a seed have one start and see the same views: g(w0, views) is computed once
     for all of them.
     """
+
+    config: Any  # has an `activation`, where `output` is not another
 
     def output(self, weights: list[Tensor], x: Tensor) -> Tensor:
         """g (R, m, d) of points x (R, m, D): fully connected networks, unless a subclass has others."""

@@ -54,14 +54,15 @@ class Draws:
     Args:
         generators: R of them, as from `streams`; an object that stands there twice is drawn from once, for both.
         draw: `draw(generator) -> tensor`, one run's numbers for one step, on the CPU.
-        block: steps in a block; it does not change the numbers.
+        block: steps in a block, from 1 to `BLOCK`; it does not change the numbers.
     """
 
     def __init__(self, generators: Sequence[torch.Generator], draw: Callable, block: int = BLOCK):
         self.generators = list(dict.fromkeys(generators))
         places = [self.generators.index(g) for g in generators]
         self.own = torch.tensor(places)  # (R,) whose numbers each run takes
-        self.draw, self.block, self.used = draw, block, block
+        self.draw, self.block = draw, max(1, min(BLOCK, block))
+        self.used = self.block
 
     def next(self) -> Tensor:
         """(R, ...) the next step's numbers."""

@@ -61,11 +61,23 @@ def test_population_loss_is_the_batch_loss_of_all_samples_and_its_slope_is_autog
     )
 
 
+def update(z, c, joint):
+    """SL A.5 in expectation: (pull, push), (S, d) each; the step of z_u is along pull - push = -(dL/dz_u) / p(u).
+
+    pull is the mean of the contexts that the symbol is seen in, push the mean of all contexts by its softmax.
+    """
+    _, slope = lookup.infonce(z, c, joint)
+    symbol = joint.sum(1, keepdim=True)
+    pull = joint @ c / symbol
+    push = (slope + joint) @ c / symbol
+    return pull, push
+
+
 def test_update_is_the_gradient_for_one_symbol_and_appendix_5_for_a_batch_of_distinct_symbols():
     joint = torch.from_numpy(random_table(1).joint)
     z, c = (table.requires_grad_() for table in random_tables(joint, 3))
     (gradient,) = torch.autograd.grad(infonce(z, c, joint)[0], z)
-    pull, push = lookup.update(z, c, joint)
+    pull, push = update(z, c, joint)
     torch.testing.assert_close(-gradient / joint.sum(1, keepdim=True), pull - push)
     batch = c[:8]
     (gradient,) = torch.autograd.grad(8 * symbol_context(z, batch), z)

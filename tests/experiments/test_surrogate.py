@@ -17,7 +17,6 @@ from clbook.experiments.alignment.surrogate import (
     injections,
     logits,
     loss_gaps,
-    readings,
     run,
     table,
     views,
@@ -310,20 +309,6 @@ def test_dcl_comes_near_nscl_as_one_over_c_but_cl_does_not(tau):
         assert slope[1] > slope[0] + 0.04 and (gaps[:, 1] > gaps[:, 0]).all()
         rest = gaps[:, 1] - gaps[:, 0]
         assert rest.max() < 1.4 * rest.min(), "CL - DCL does not fall with C"
-
-
-def test_readings_are_the_losses_of_the_package():
-    z1, z2, labels = views(SMALL)
-    one, two = (readings(a, b, labels, 0.5) for a, b in ((z1, z2), (z2, z1)))
-    expected = losses.cl(z1, z2, 0.5).item()
-    assert one["CL, positive in (Sec. 3)"] == pytest.approx(expected, rel=1e-12)
-    for name, loss in (
-        ("CL, positive out: DCL (Sec. 5)", losses.dcl(z1, z2, 0.5)),
-        ("NSCL, positive out (Sec. 3)", losses.nscl(z1, z2, labels, 0.5)),
-    ):
-        assert (one[name] + two[name]) / 2 == pytest.approx(loss.item(), rel=1e-12)
-    assert one["NSCL, positive in (Lemma 3)"] > max(0, one["NSCL, positive out (Sec. 3)"])
-    assert one["NSCL, -log q_ii' as written (App. D.1)"] == math.inf
 
 
 def test_pair_weights_are_derivatives_in_the_cosines():

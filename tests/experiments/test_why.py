@@ -14,7 +14,6 @@ from stepping import advance
 from clbook.experiments.why import (
     Config,
     Symbols,
-    endless_distance,
     features,
     groups,
     growth,
@@ -51,6 +50,21 @@ def written_out(z, c, share):
         )
         total -= sum(p * value for p, value in zip(row, product, strict=True))
     return total
+
+
+def endless_distance(config):
+    """Distance of two groups' vectors at the optimum for endless occurrences, without hidden layer, d >= groups - 1.
+
+    There all of a group have one vector. By symmetry the logits are a (1[fits] - 1/G), with penalty decay (G-1) a
+    / (G sqrt(kappa)), kappa = 1 + alike (symbols - 1) being the kernel's sum over a group; 0 where that is too high.
+    """
+    count, kappa = config.groups, 1 + config.alike * (config.symbols - 1)
+    fits = 1 - config.noise * (count - 1) / count  # how often a context fits its symbol's meaning
+    share = fits - config.decay * (count - 1) / count / math.sqrt(kappa)  # the softmax that it gets
+    if share * count <= 1:
+        return 0.0
+    odds = (count - 1) * share / (1 - share)
+    return math.sqrt(2 * math.sqrt(kappa) * math.log(odds))
 
 
 @EVERY_KIND
@@ -218,8 +232,6 @@ def test_too_much_decay_leaves_nothing_and_the_closed_form_says_so():
             < endless_distance(config.replace(decay=0.99 * enough))
         )
         assert np.abs(run(config.replace(decay=1.2 * enough)).z[-1]).max() < 1e-6
-    with pytest.raises(ValueError, match="looks = 'crossed' is not allowed"):
-        endless_distance(Config(looks="crossed"))
 
 
 def test_many_occurrences_tend_to_endless_ones():

@@ -44,13 +44,6 @@ def test_affine_is_its_formula_with_and_without_a_bias(outputs):
     torch.testing.assert_close(models.affine(x, weight, bias), product + bias[:, None])
 
 
-def test_a_member_has_the_weights_of_its_row():
-    nets = [models.MLP((3, 4, 2), generator=generator(seed)) for seed in range(3)]
-    x = torch.randn(6, 3, generator=generator())
-    found = models.member(models.MLP((3, 4, 2)), models.stacked(nets), 1)
-    assert torch.equal(found(x), nets[1](x)) and not torch.equal(found(x), nets[2](x))
-
-
 def test_weights_are_pytorchs_and_no_global_number_is_drawn():
     before = torch.get_rng_state()
     net = models.MLP((100, 400, 2), generator=generator())
@@ -76,7 +69,6 @@ ARGUMENTS = {
     models.stacked: {"networks": NETS},
     models.affine: {"x": X, "weight": WEIGHTS[0], "bias": WEIGHTS[1]},
     models.mlp: {"parameters": WEIGHTS, "x": X, "activation": "relu"},
-    models.member: {"net": NETS[0], "parameters": WEIGHTS, "i": 1},
 }
 
 

@@ -31,7 +31,7 @@ from clbook.training.settings import (
     seed_of,
     setting,
 )
-from clbook.training.streams import BLOCK, Draws, stream, streams
+from clbook.training.streams import Draws, stream, streams
 
 DATA, WEIGHTS, BATCHES, VIEWS, RECORDED = 0, 2, 3, 4, 5  # purposes of the streams of random numbers
 
@@ -419,7 +419,7 @@ class Copies(Training):
         def views(generator):
             return draw(c, count, pixels, generator)
 
-        block = max(1, min(BLOCK, DRAWN // (count * pixels)))
+        block = DRAWN // (count * pixels)
         self.draws["views"] = Draws(streams(self.configs, VIEWS), views, block)
         if self.wants("loss_gap"):
             self.draw_recorded(pixels)

@@ -13,7 +13,7 @@ import math
 import numpy as np
 import torch
 from torch import Tensor
-from torch.nn.functional import cosine_similarity, log_softmax, normalize
+from torch.nn.functional import cosine_similarity, normalize
 
 from clbook import losses, theory
 from clbook.data import balanced_labels
@@ -258,25 +258,6 @@ def injections(
     reweighting = reweighting.masked_fill(out, 0.0)
     mass = mass.masked_fill(out, 0.0)
     return injection, reweighting.amax(-1), mass.amax(-1)
-
-
-def readings(z1: Tensor, z2: Tensor, labels: Tensor, tau: float) -> dict[str, float]:
-    """{name: loss} of one batch of unit vectors, z1's points the anchors: what SA puts below the line, and where."""
-    n = len(z1)
-    once = torch.ones(n, dtype=z1.dtype)
-    full, negatives = logits(table(z1, z2), once, labels, tau)
-    partner = torch.eye(n, 2 * n, dtype=torch.bool).roll(n, 1)  # the column n + i of row i
-    below_the_line = {
-        "CL, positive in (Sec. 3)": full,
-        "CL, positive out: DCL (Sec. 5)": full.masked_fill(partner, -math.inf),
-        "NSCL, positive out (Sec. 3)": negatives,
-        "NSCL, positive in (Lemma 3)": torch.where(partner, full, negatives),
-    }
-    values = {}
-    for name, part in below_the_line.items():
-        values[name] = float((part.logsumexp(1) - full[partner]).mean())
-    written = -log_softmax(negatives, 1)[partner].mean()
-    return values | {"NSCL, -log q_ii' as written (App. D.1)": float(written)}
 
 
 def loss_gaps(config: Config) -> tuple[float, float]:

@@ -30,7 +30,7 @@ from clbook.training.settings import (
     seed_of,
     setting,
 )
-from clbook.training.streams import BLOCK, Draws, stream, streams
+from clbook.training.streams import Draws, stream, streams
 
 MIXING, WEIGHTS, PAIRS, TESTED = range(4)  # purposes of the streams of random numbers
 
@@ -249,8 +249,7 @@ class Encoders(Training):
             return self.numbers(c.n, generator)
 
         one = numbers(stream(c.seed, PAIRS))
-        block = max(1, min(BLOCK, DRAWN_AT_ONCE // one.numel()))
-        return Draws(streams(self.configs, PAIRS), numbers, block)
+        return Draws(streams(self.configs, PAIRS), numbers, DRAWN_AT_ONCE // one.numel())
 
     def tested_pairs(self) -> Sequence[Tensor]:
         """Latents and positives (R, n, d) on which all quantities on request are measured."""

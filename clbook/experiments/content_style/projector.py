@@ -12,13 +12,12 @@ from collections.abc import Sequence
 
 import numpy as np
 import torch
-from scipy.special import entr
 from torch import Tensor
 from torch.nn.functional import normalize
 
 from clbook import augment, data
 from clbook.losses import symbol_context
-from clbook.metrics import linear_probe, spectrum
+from clbook.metrics import linear_probe, spectral_rank, spectrum
 from clbook.models import MLP, mlp, stacked
 from clbook.training.loop import State, Training, recorded_times
 from clbook.training.optim import adam, adam_memory
@@ -31,7 +30,7 @@ from clbook.training.settings import (
     seed_of,
     setting,
 )
-from clbook.training.streams import BLOCK, Draws, stream, streams
+from clbook.training.streams import Draws, stream, streams
 
 # Purposes of the streams of random numbers.
 IMAGES, WEIGHTS, COPIES, BATCHES, VIEWS, NOISE = range(6)
@@ -132,8 +131,7 @@ class Result(Outcome):
     @property
     def rank(self) -> np.ndarray:
         """(T, places) effective rank, as `metrics.effective_rank`: exp of the entropy of the shares of the sizes."""
-        sizes = np.sqrt(np.nan_to_num(self.spectrum))
-        return np.exp(entr(sizes / sizes.sum(-1, keepdims=True)).sum(-1))
+        return spectral_rank(np.nan_to_num(self.spectrum))
 
 
 Images = tuple[Tensor, Tensor]  # grey images (n, pixels) in [0, 1], and their labels (n,)
@@ -267,7 +265,7 @@ class Projectors(Training):
         pixels = self.shared.banks.shape[-1]
         count = 2 * c.batch  # views of a step
         largest = max(count * pixels, c.n)  # numbers of one step
-        block = max(1, min(BLOCK, DRAWN_AT_ONCE // largest))
+        block = DRAWN_AT_ONCE // largest
 
         def batch(generator):
             return torch.randperm(c.n, generator=generator)[: c.batch]

@@ -18,6 +18,7 @@ import torch.nn.functional as F
 from torch import Generator, Tensor, nn
 
 from clbook import diagnose, losses
+from clbook.data import IMAGES
 from clbook.models import MLP
 from clbook.training.loop import PROGRESS_EVERY, default_device, one_thread
 from clbook.training.settings import Outcome, Settings, iterations, quantity, seed_of, setting
@@ -154,9 +155,7 @@ def data(name: str) -> tuple[Tensor, np.ndarray]:
     """The pictures (1797, 64), from 0 to 1, and their classes (1797,)."""
     if name == "bars":
         return _bars()
-    from sklearn.datasets import load_digits  # here, since loading it takes a second
-
-    pixels, labels = load_digits(return_X_y=True)
+    pixels, labels = IMAGES["digits"]()
     return torch.tensor(pixels / 16, dtype=torch.float32), labels
 
 

@@ -192,7 +192,7 @@ def of_pixels(trainer: Trainer) -> dict:
     i, rows = trainer.images, probed(trainer)
     train, test = i.x.flatten(1), i.x_test.flatten(1)
     found = told(trainer, train, test)
-    few, few_test = neighbours.principal(train[rows], test, features(trainer))
+    few, few_test = neighbours.principal(train[rows], test, trainer.network.encoder.features)
     found["probe"] = linear_probe(few, i.y[rows], few_test, i.y_test)
     return found
 
@@ -251,11 +251,6 @@ def chosen(trainer: Trainer) -> tuple[Tensor, Tensor]:
 def probed(trainer: Trainer) -> Tensor:
     """Rows of the training images to which the linear probe is fitted."""
     return neighbours.of_each(trainer.images.y, PROBED, stream(trainer.config.seed, CHOICE))
-
-
-def features(trainer: Trainer) -> int:
-    """How many features the encoder has."""
-    return trainer.network.encoder.features
 
 
 def as_bytes(x: Tensor) -> np.ndarray:

@@ -75,18 +75,6 @@ def marginals(joint: Tensor, over: str) -> tuple[Tensor, Tensor]:
     return anchors, prior.log()
 
 
-def update(z: Tensor, c: Tensor, joint: Tensor) -> tuple[Tensor, Tensor]:
-    """SL A.5 in expectation: (pull, push), (S, d) each; the step of z_u is along pull - push = -(dL/dz_u) / p(u).
-
-    pull is the mean of the contexts that the symbol is seen in, push the mean of all contexts by its softmax.
-    """
-    _, slope = infonce(z, c, joint)
-    symbol = joint.sum(1, keepdim=True)
-    pull = joint @ c / symbol
-    push = (slope + joint) @ c / symbol
-    return pull, push
-
-
 @dataclasses.dataclass(frozen=True)
 class Config(Settings):
     """Settings of one optimum (`run`) or of one gradient descent (`flow`)."""

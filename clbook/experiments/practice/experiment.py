@@ -12,10 +12,10 @@ import time
 import numpy as np
 import torch
 import torch.nn.functional as F
-from sklearn.datasets import load_digits
 from torch import nn
 
 from clbook import losses, metrics
+from clbook.data import IMAGES
 from clbook.models import MLP
 from clbook.results.store import cached
 from clbook.style import plane
@@ -90,7 +90,7 @@ class Result(Outcome):
 @functools.cache
 def digits() -> tuple[torch.Tensor, np.ndarray]:
     """All pictures (1797, 64), from 0 to 1, and their labels (1797,)."""
-    pixels, labels = load_digits(return_X_y=True)
+    pixels, labels = IMAGES["digits"]()
     return torch.tensor(pixels / 16, dtype=torch.float32), labels
 
 

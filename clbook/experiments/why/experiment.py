@@ -241,26 +241,6 @@ def infonce(z: Tensor, c: Tensor, joint: Tensor) -> Tensor:
     return (joint.sum(-1) * pushed).sum(-1) - (joint * logits).sum((-2, -1))
 
 
-def endless_distance(config: Config) -> float:
-    """Distance of two groups' vectors at the optimum for endless occurrences, without hidden layer, d >= groups - 1.
-
-    There all of a group have one vector. By symmetry the logits are a (1[fits] - 1/G), with penalty decay (G-1) a
-    / (G sqrt(kappa)), kappa = 1 + alike (symbols - 1) being the kernel's sum over a group; 0 where that is too high.
-    Raises ValueError: looks that cross the meanings.
-    """
-    if config.looks != "same":
-        raise config.error(
-            "looks", "same: the closed form is for symbols that look like those of their meaning"
-        )
-    count, kappa = config.groups, 1 + config.alike * (config.symbols - 1)
-    fits = 1 - config.noise * (count - 1) / count  # how often a context fits its symbol's meaning
-    share = fits - config.decay * (count - 1) / count / math.sqrt(kappa)  # the softmax that it gets
-    if share * count <= 1:
-        return 0.0
-    odds = (count - 1) * share / (1 - share)
-    return math.sqrt(2 * math.sqrt(kappa) * math.log(odds))
-
-
 class Symbols(Training):
     """R gradient descents with decay on the symbols' weights and the contexts' table, in float64."""
 
