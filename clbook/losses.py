@@ -26,6 +26,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from clbook import _arguments
+from clbook._arguments import applied, check_values, points, temperature, undefined
 
 
 def log_odds(
@@ -116,11 +117,11 @@ def nt_xent(
         >>> round(float(nt_xent(same, same, tau=0.5)), 3)  # collapsed: log(2n - 1) = log 7
         1.946
     """
-    z1, z2 = _arguments.points(z1=z1, z2=z2)
-    tau = _arguments.temperature(tau, z1)
+    z1, z2 = points(z1=z1, z2=z2)
+    tau = temperature(tau, z1)
     # -log[ positive / (positive + negatives) ] of each anchor, see `softplus`
     loss = softplus(log_odds(z1, z2, tau)).mean(-1)
-    return _arguments.check_values(loss, cosine=True, z1=z1, z2=z2, tau=tau)
+    return check_values(loss, cosine=True, z1=z1, z2=z2, tau=tau)
 
 
 def cl(
@@ -155,10 +156,10 @@ def cl(
         >>> bool(torch.isclose(mean, nt_xent(z1, z2, tau=0.5)))
         True
     """
-    z1, z2 = _arguments.points(z1=z1, z2=z2)
-    tau = _arguments.temperature(tau, z1)
+    z1, z2 = points(z1=z1, z2=z2)
+    tau = temperature(tau, z1)
     loss = softplus(log_odds(z1, z2, tau, both=False)).mean(-1)
-    return _arguments.check_values(loss, cosine=True, z1=z1, z2=z2, tau=tau)
+    return check_values(loss, cosine=True, z1=z1, z2=z2, tau=tau)
 
 
 def dcl(
@@ -192,10 +193,10 @@ def dcl(
         >>> round(float(dcl(z, z, tau=0.5)), 3)  # log 6 - 1 / tau: it may be negative
         -0.208
     """
-    z1, z2 = _arguments.points(z1=z1, z2=z2)
-    tau = _arguments.temperature(tau, z1)
+    z1, z2 = points(z1=z1, z2=z2)
+    tau = temperature(tau, z1)
     loss = log_odds(z1, z2, tau).mean(-1)
-    return _arguments.check_values(loss, cosine=True, z1=z1, z2=z2, tau=tau)
+    return check_values(loss, cosine=True, z1=z1, z2=z2, tau=tau)
 
 
 def nscl(
@@ -235,12 +236,12 @@ def nscl(
         >>> bool(torch.isclose(nscl(z, z, each, tau=0.5), dcl(z, z, tau=0.5)))
         True
     """
-    z1, z2 = _arguments.points(z1=z1, z2=z2)
-    tau = _arguments.temperature(tau, z1)
+    z1, z2 = points(z1=z1, z2=z2)
+    tau = temperature(tau, z1)
     labels = _arguments.labels("labels", labels, z1)
     loss = log_odds(z1, z2, tau, same=alike(labels)).mean(-1)
-    loss = _arguments.undefined(loss, labels)
-    return _arguments.check_values(loss, cosine=True, z1=z1, z2=z2, labels=labels, tau=tau)
+    loss = undefined(loss, labels)
+    return check_values(loss, cosine=True, z1=z1, z2=z2, labels=labels, tau=tau)
 
 
 def supcon(
@@ -278,8 +279,8 @@ def supcon(
         >>> bool(torch.isclose(supcon(z, z, each, tau=0.5), nt_xent(z, z, tau=0.5)))
         True
     """
-    z1, z2 = _arguments.points(z1=z1, z2=z2)
-    tau = _arguments.temperature(tau, z1)
+    z1, z2 = points(z1=z1, z2=z2)
+    tau = temperature(tau, z1)
     labels = _arguments.labels("labels", labels, z1)
     peer = alike(labels) & ~own_point(z1)  # (..., n, n)
     own_pair = nt_xent(z1, z2, tau)  # the loss if a' were the only positive
@@ -293,8 +294,8 @@ def supcon(
     positive = (first / tau * second).sum(-1)  # (..., n) cosine / tau
     attraction = (both / tau * peers).sum(-1) / 2  # (..., n), the mean of a point's two views
     lost = (count * positive - attraction) / (count + 1)
-    loss = _arguments.undefined(own_pair + lost.mean(-1), labels)
-    return _arguments.check_values(loss, cosine=True, z1=z1, z2=z2, labels=labels, tau=tau)
+    loss = undefined(own_pair + lost.mean(-1), labels)
+    return check_values(loss, cosine=True, z1=z1, z2=z2, labels=labels, tau=tau)
 
 
 def nt_xent_mean(
@@ -329,11 +330,11 @@ def nt_xent_mean(
         >>> [round(float(cl(same, same, tau=0.5)), 2) for same in (few, many)]  # it grows
         [1.95, 7.6]
     """
-    z1, z2 = _arguments.points(z1=z1, z2=z2)
-    tau = _arguments.temperature(tau, z1)
+    z1, z2 = points(z1=z1, z2=z2)
+    tau = temperature(tau, z1)
     odds = log_odds(z1, z2, tau, both=False)  # (..., n)
     loss = softplus(odds - math.log(z1.shape[-2])).mean(-1)
-    return _arguments.check_values(loss, cosine=True, z1=z1, z2=z2, tau=tau)
+    return check_values(loss, cosine=True, z1=z1, z2=z2, tau=tau)
 
 
 def generalized(
@@ -370,14 +371,14 @@ def generalized(
         >>> round(float(generalized(far, far, lambda t: -t / 0.5)), 3)  # far apart: log(1 + 1 / n)
         0.223
     """
-    z1, z2 = _arguments.points(z1=z1, z2=z2)
+    z1, z2 = points(z1=z1, z2=z2)
     n = z1.shape[-2]
     halves = squared_distances(z1, z2) / 2
-    log_weights = _arguments.applied("log_eta", log_eta, halves)  # (..., n, n)
+    log_weights = applied("log_eta", log_eta, halves)  # (..., n, n)
     positive = log_weights.diagonal(dim1=-2, dim2=-1)
     log_mean = log_weights.logsumexp(-1) - math.log(n)
-    loss = _arguments.applied("psi", psi, log_mean - positive).mean(-1)
-    return _arguments.check_values(loss, z1=z1, z2=z2)
+    loss = applied("psi", psi, log_mean - positive).mean(-1)
+    return check_values(loss, z1=z1, z2=z2)
 
 
 def simplified(
@@ -412,9 +413,9 @@ def simplified(
         >>> round(float(simplified(far, far[None], tau=0.1).exp()), 3)  # far apart: it is -log n
         0.25
     """
-    (z,) = _arguments.points(z=z)
+    (z,) = points(z=z)
     views = _arguments.views(views, z)
-    tau = _arguments.temperature(tau, z)
+    tau = temperature(tau, z)
     n = z.shape[-2]
     squares = squared_distances(z.unsqueeze(-3), views)  # (..., m, n, n)
     if isinstance(tau, Tensor):
@@ -422,7 +423,7 @@ def simplified(
     log_shares = (squares / (-2 * tau)).log_softmax(-1)
     positive = log_shares.diagonal(dim1=-2, dim2=-1)  # (..., m, n)
     loss = -math.log(n) - positive.mean((-2, -1))
-    return _arguments.check_values(loss, z=z, views=views, tau=tau)
+    return check_values(loss, z=z, views=views, tau=tau)
 
 
 def infonce(
@@ -469,8 +470,8 @@ def infonce(
     _arguments.at_least(1, "p", p)
     _arguments.require(isinstance(normalize, bool), "normalize", normalize, "True or False")
     least = 2 if negatives is None else 1
-    anchor, positive = _arguments.points(least, anchor=anchor, positive=positive)
-    tau = _arguments.temperature(tau, anchor, width=anchor.shape[-1])
+    anchor, positive = points(least, anchor=anchor, positive=positive)
+    tau = temperature(tau, anchor, width=anchor.shape[-1])
     candidates = positive if negatives is None else _arguments.negatives(negatives, anchor)
 
     if normalize:
@@ -490,7 +491,7 @@ def infonce(
     repulsion = logits.logsumexp(-1)
     loss = softplus(repulsion - attraction).mean(-1)
     given = {"anchor": anchor, "positive": positive, "negatives": negatives, "tau": tau}
-    return _arguments.check_values(loss, cosine=normalize, **given)
+    return check_values(loss, cosine=normalize, **given)
 
 
 def symbol_context(
@@ -526,7 +527,7 @@ def symbol_context(
         >>> round(float(symbol_context(z, z, ids).exp()), 3)
         3.0
     """
-    symbols, contexts = _arguments.points(symbols=symbols, contexts=contexts)
+    symbols, contexts = points(symbols=symbols, contexts=contexts)
     logits = matmul(symbols, contexts.mT)  # (..., n, n)
     positive = logits.diagonal(dim1=-2, dim2=-1)
     same = own_point(symbols)
@@ -536,8 +537,8 @@ def symbol_context(
     negatives = logits.masked_fill(same, -math.inf).logsumexp(-1)
     loss = softplus(negatives - positive).mean(-1)
     if ids is not None:
-        loss = _arguments.undefined(loss, ids)
-    return _arguments.check_values(loss, symbols=symbols, contexts=contexts, ids=ids)
+        loss = undefined(loss, ids)
+    return check_values(loss, symbols=symbols, contexts=contexts, ids=ids)
 
 
 def vicreg(
@@ -573,7 +574,7 @@ def vicreg(
         >>> round(float(vicreg(same, same)), 2)
         49.5
     """
-    z1, z2 = _arguments.points(z1=z1, z2=z2)
+    z1, z2 = points(z1=z1, z2=z2)
     _arguments.weights(weights)
     n = z1.shape[-2]
     loss = weights[0] * (z1 - z2).square().sum(-1).mean(-1)
@@ -586,7 +587,7 @@ def vicreg(
         redundant = between.square().sum(-1)  # (..., d)
         loss = loss + weights[1] * missing.mean(-1)
         loss = loss + weights[2] * redundant.mean(-1)
-    return _arguments.check_values(loss, z1=z1, z2=z2)
+    return check_values(loss, z1=z1, z2=z2)
 
 
 def byol(
@@ -616,9 +617,9 @@ def byol(
         >>> [float(byol(p, target)) for target in (p, p.flip(0), -p)]  # equal, orthogonal, opposite
         [0.0, 2.0, 4.0]
     """
-    prediction, target = _arguments.points(1, prediction=prediction, target=target)
+    prediction, target = points(1, prediction=prediction, target=target)
     loss = (unit(prediction) - unit(target)).square().sum(-1).mean(-1)
-    return _arguments.check_values(loss, cosine=True, prediction=prediction, target=target)
+    return check_values(loss, cosine=True, prediction=prediction, target=target)
 
 
 def unit(z: Tensor) -> Tensor:

@@ -130,9 +130,13 @@ def _in_range(value, metadata) -> bool:
     return m["above"] is None or value > m["above"]
 
 
-@functools.cache
 def fields(kind: type) -> dict[str, dataclasses.Field]:
     """{name: field} of a `Config`; ValueError where one of them was not made with `setting`."""
+    return _fields(kind)
+
+
+@functools.cache
+def _fields(kind):
     params = getattr(kind, "__dataclass_params__", None)
     bare = any(isinstance(value, dataclasses.Field) for value in vars(kind).values())
     if params is None or not params.frozen or bare:

@@ -500,14 +500,20 @@ class Copies(Training):
         row = {"finite": all_finite([*s.weights, encoder, z])}
         if self.wants("z", "plane"):
             row["z"] = z
-        if self.wants("cka"):
-            row["cka"] = beside_first(metrics.linear_cka, z)
-        if self.wants("rsa"):
-            row["rsa"] = beside_first(metrics.rsa, z)
-        if self.wants("cka_encoder"):
-            row["cka_encoder"] = beside_first(metrics.linear_cka, encoder)
+        encoder_train, z_train = None, None
         if self.wants("cka_train", "rsa_train", "nccc"):
-            row |= self.with_training_points(s, encoder)
+            encoder_train, z_train = self.of_training_points(s)
+        similarities = {
+            "cka": (metrics.linear_cka, z),
+            "rsa": (metrics.rsa, z),
+            "cka_encoder": (metrics.linear_cka, encoder),
+            "cka_train": (metrics.linear_cka, z_train),
+            "rsa_train": (metrics.rsa, z_train),
+        }
+        for name in self.record & similarities.keys():
+            row[name] = beside_first(*similarities[name])
+        if self.wants("nccc"):
+            row["nccc"] = self.accuracies(metrics.nccc, encoder_train, encoder)
         if self.wants("gap", "layer_gap"):
             row["layer_gap"] = layer_gaps(s.weights)
             row["gap"] = row["layer_gap"].mean(-1)
@@ -519,18 +525,6 @@ class Copies(Training):
             row["pca_angle"] = first_class_angles(z, s.first_z, labels)
         if self.wants("loss_gap"):
             row["loss_gap"] = self.loss_gap(s)
-        return row
-
-    def with_training_points(self, s: State, encoder: Tensor) -> dict:
-        """Similarities on training points, and the accuracy of the nearest of their class centres."""
-        encoder_train, z = self.of_training_points(s)
-        row = {}
-        if self.wants("cka_train"):
-            row["cka_train"] = beside_first(metrics.linear_cka, z)
-        if self.wants("rsa_train"):
-            row["rsa_train"] = beside_first(metrics.rsa, z)
-        if self.wants("nccc"):
-            row["nccc"] = self.accuracies(metrics.nccc, encoder_train, encoder)
         return row
 
     def loss_gap(self, s: State) -> Tensor:

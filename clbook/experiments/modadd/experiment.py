@@ -215,10 +215,6 @@ class Samples:
         contexts: (n, 3), and ids: (n,), their numbers.
         weights: (n,) p(rho | u) within the run's split.
         pmi: (N, 2 N k) pointwise mutual information of symbol and context in that split.
-
-    Args:
-        config: the settings of the run.
-        whole: take all samples there are, first those of the split.
     """
 
     def __init__(self, config: Config, whole: bool = False):
