@@ -69,61 +69,6 @@ def test_every_name_says_what_it_is_and_what_its_arguments_are(module, name):
             assert argument.annotation is not inspect.Parameter.empty, argument
 
 
-def documented():
-    """(name, docstring, whether it is a property's) of all that stands on the page."""
-    for path in [f"{module}.{name}" for module, name in NAMES] + EXPERIMENTS:
-        module, _, name = path.rpartition(".")
-        value = getattr(importlib.import_module(module), name)
-        yield path, inspect.getdoc(value), False
-        members = inspect.isclass(value) and path not in EXPERIMENTS  # theirs are not on the page
-        for own, member in vars(value).items() if members else ():
-            of_property = isinstance(member, property)
-            if (of_property or inspect.isfunction(member)) and member.__doc__:
-                yield f"{path}.{own}", inspect.getdoc(member), of_property
-
-
-def cut(doc, of_property):
-    """The lines that Sphinx's napoleon cuts at a colon: what stands before it is shown as a type."""
-    first = re.findall(r"^(?:Returns|Yields):\n +(.*)", doc, re.MULTILINE)
-    if of_property:
-        first.append(doc.partition("\n")[0])
-    found = [line for line in first if re.search(r":(\s|$)", line)]
-    attributes = re.search(r"^Attributes:\n((?:(?: .*)?\n?)*)", doc, re.MULTILINE)
-    entries = re.findall(r"^    (\S.*)", attributes[1], re.MULTILINE) if attributes else []
-    return found + [line for line in entries if not re.match(r"\w+(, \w+)*: ", line)]
-
-
-def test_no_docstring_is_cut_at_a_colon():
-    assert cut("Two.\n\nReturns:\n    {a: what}, and\n    b: c", False) == ["{a: what}, and"]
-    assert cut("All: but one.", True) and not cut("All: but one.", False)
-    assert cut("It.\n\nAttributes:\n    h (n,), z (n, d): both\n        a: b", False)
-    assert {name: wrong for name, *doc in documented() if (wrong := cut(*doc))} == {}
-
-
-def test_markup_of_docstrings_stands_for_itself():
-    lines = ["|x|^p of *all* x", "", "Settings:", "    n = 100: number of points; at most 2,000."]
-    clbook_api.plain(
-        None, "function", "some.name", test_all_parts_and_papers_are_on_the_page_whole, {}, lines
-    )
-    assert lines[0] == r"\|x\|^p of \*all\* x"
-    formula = ["It is", "", "    |x| = y,", "    y > 0", "", "Args:", "    x: a number."]
-    clbook_api.plain(
-        None, "function", "some.name", test_all_parts_and_papers_are_on_the_page_whole, {}, formula
-    )
-    assert formula == [
-        "It is",
-        "",
-        ".. code-block:: text",
-        "",
-        *formula[4:6],
-        "",
-        "Args:",
-        "    x: a number.",
-    ]
-    assert formula[4] == "    |x| = y,"
-    assert lines[-1] == "* ``n = 100``: number of points; at most 2,000."
-
-
 def test_pages_are_found_by_what_their_code_uses(tmp_path):
     (tmp_path / "book").mkdir()
     code = '"from clbook.metrics import rsa, r2\\nlosses.nt_xent(a, b, 1.0)"'

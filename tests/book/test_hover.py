@@ -81,12 +81,6 @@ def test_a_text_is_shown_at_the_focus_and_the_pointer_and_leaves_with_them(tab):
     assert tab.requests == [] and tab.errors == []
 
 
-def test_the_small_print_of_a_toy_is_no_tooltip(tab):
-    """Its class has the same name as that of the texts which links show."""
-    place = tab.page.locator("p.clbook-note").evaluate("e => getComputedStyle(e).position")
-    assert place == "static"
-
-
 def test_a_page_offers_the_section_that_was_read_last(tab):
     page = tab.page
     page.reload()  # axe's test has taken parts of it away

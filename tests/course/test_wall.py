@@ -156,15 +156,6 @@ def test_a_part_of_the_wall_has_the_same_neighbours(record):
     assert np.array_equal(beside, whole)
 
 
-def test_figures_and_tables_say_what_they_show(record):
-    assert "cat: " in page.still(record).alt
-    runs = {"first": record, "second": record}
-    assert str(page.accuracies(runs)).count("After 2 epochs") == 2
-    assert page.curves(runs).alt.count("linear probe: pixels") == 2
-    assert "is taken for" in page.confused(record).alt
-    assert len(page.shares(record)) == 4
-
-
 @pytest.mark.parametrize("name", ["photographs-wall", "photographs-wall-large"])
 def test_the_books_records_are_small_and_complete(name):
     kept = records.load(name)

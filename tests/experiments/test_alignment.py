@@ -16,7 +16,6 @@ from clbook.results.store import path_of
 from clbook.training.optim import lars_directions, momentum, warmed, zeros
 from clbook_book import records
 from clbook_book.audit.sa import recipes, record_figures, variants
-from clbook_book.course.alignment import figures
 
 SMALL = Config(n=200, test=40, width=16, d=8, batch=20, steps=12, warmup=2)
 DIGITS = Config(data="digits", n=1200, noise=0.1)
@@ -384,16 +383,6 @@ def test_what_a_record_keeps_of_embeddings():
     kept = records.labelled(recipe, [result])
     end = kept.weight_angle.sel(loss="nscl").isel(run=0, step=-1)
     assert f"{end:.1f}" in record_figures.polar(kept).alt
-
-
-def test_figures_say_their_numbers():
-    result, pair = (run(SMALL.replace(compare=name), record="all") for name in ("all", "pair"))
-    drawn = [figures.sides(result), figures.sides(pair, frame=0), figures.matrices(result)]
-    drawn += [figures.over_training([result]), figures.by_classes([10], [[result]])]
-    said = [f"{r.cka[frame, 1]:.2f}" for r in (result, pair) for frame in (-1, 0)]
-    for picture in (*drawn, figures.apart([pair])):
-        assert len(picture.png(dpi=40)) > 1000 and any(number in picture.alt for number in said)
-    assert f"{result.cka[-1, 1]:.2f}" in figures.sides(result).alt
 
 
 def test_batch_larger_than_the_data_is_allowed_with_replacement():
