@@ -112,10 +112,7 @@ def _forward(model, x):
             edge = get_gradient_edge(output)
             calls[module].append((inputs[0].detach(), len(output), edge))
 
-    hooks = []
-    for module in model.modules():
-        if _is_layer(module):
-            hooks.append(module.register_forward_hook(keep))
+    hooks = [module.register_forward_hook(keep) for module in model.modules() if _is_layer(module)]
     try:
         out = outputs(model, x)
     finally:

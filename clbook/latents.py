@@ -245,9 +245,9 @@ def rotations(d: int, layers: int, generator: torch.Generator) -> list[Tensor]:
     """A random rotation (d, d) for each layer."""
     d, layers = whole("d", d, 1), whole("layers", layers, 1)
     source("generator", generator)
-    found = []
-    for _ in range(layers):
-        found.append(torch.nn.init.orthogonal_(torch.empty(d, d), generator=generator))
+    found = [
+        torch.nn.init.orthogonal_(torch.empty(d, d), generator=generator) for _ in range(layers)
+    ]
     return found
 
 

@@ -184,9 +184,10 @@ class _Reader:
     def rows(self, x: Tensor, views: Callable) -> dict[str, np.ndarray]:
         """The rows that a batch adds to each array."""
         features = self.features("encoder", x)
-        found = {}
-        for name, rows in self.seen.items():
-            found[f"layers.{name}"] = _checked(f"layers[{name!r}]", rows, len(x))
+        found = {
+            f"layers.{name}": _checked(f"layers[{name!r}]", rows, len(x))
+            for name, rows in self.seen.items()
+        }
         for name in ("z1", "z2"):
             seen = views(x)
             if not isinstance(seen, Tensor) or len(seen) != len(x):

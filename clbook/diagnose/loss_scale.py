@@ -162,8 +162,9 @@ def which_chance(loss: float, n: int, tau: float) -> list[str]:
         []
     """
     loss = number("loss", loss)
-    named = []
-    for name, at_chance in conventions(n, tau).items():
-        if abs(loss - at_chance) <= NEAR * at_chance:
-            named.append(name)
+    named = [
+        name
+        for name, at_chance in conventions(n, tau).items()
+        if abs(loss - at_chance) <= NEAR * at_chance
+    ]
     return named

@@ -59,10 +59,11 @@ def looks(axis) -> str:
 
 def surroundings(ax) -> tuple:
     """What stands around an axes and decides where it can stand: ticks, labels, titles, names beside its lines."""
-    beside = []
-    for text in ax.texts:
-        if getattr(text, "anncoords", "") == "axes fraction":
-            beside.append(len(text.get_text()))
+    beside = [
+        len(text.get_text())
+        for text in ax.texts
+        if getattr(text, "anncoords", "") == "axes fraction"
+    ]
     titles = [ax.get_title(place) for place in ("left", "center", "right")]
     lines = [len(title.splitlines()) for title in titles]
     return room(ax.xaxis), room(ax.yaxis), ax.get_visible(), beside, lines

@@ -343,9 +343,10 @@ class Panel(widgets.VBox):
     def _config(self):
         """The settings shown; None where they are not allowed, which the panel then says."""
         try:
-            values = {}
-            for name, control in self.controls.items():
-                values[name] = controls.read(control.value, self._fields[name])
+            values = {
+                name: controls.read(control.value, self._fields[name])
+                for name, control in self.controls.items()
+            }
             return self._base.replace(**values)
         except ValueError as error:
             self.message.value = controls.alarm(error)
@@ -600,10 +601,11 @@ class Panel(widgets.VBox):
 
     def _told(self, config) -> list[str]:
         """The names of the explored settings and of those that differ from the start."""
-        told = []
-        for name in self._fields:
-            if name in self._axes or getattr(config, name) != getattr(self._base, name):
-                told.append(name)
+        told = [
+            name
+            for name in self._fields
+            if name in self._axes or getattr(config, name) != getattr(self._base, name)
+        ]
         return told
 
 

@@ -79,10 +79,11 @@ def short(value: float) -> float:
 
 def knobs(configs: Sequence[Settings], names: Sequence[str]) -> list[dict]:
     """Sliders, as the script reads them, of the fields that may have more than one value."""
-    found = []
-    for name, (least, most) in ranges(configs, names).items():
-        if least < most:
-            found.append(knob(configs[0], name, least, most))
+    found = [
+        knob(configs[0], name, least, most)
+        for name, (least, most) in ranges(configs, names).items()
+        if least < most
+    ]
     return found
 
 

@@ -467,7 +467,8 @@ class Scene:
         contents["lengths"] = list(map(len, columns))
         contents |= {"units": UNITS, "size": self.size, "letters": min(self.letters)}
         text = json.dumps(contents, separators=(",", ":"), ensure_ascii=False)
-        parts = []
-        for part in (text.encode(), packed(columns)):
-            parts.append(base64.b64encode(gzip.compress(part, 9, mtime=0)).decode())
+        parts = [
+            base64.b64encode(gzip.compress(part, 9, mtime=0)).decode()
+            for part in (text.encode(), packed(columns))
+        ]
         return " ".join(parts)

@@ -87,9 +87,7 @@ def of_settings(configs: Sequence[Settings], dims: Sequence[str] = ()) -> xarray
     Arguments and errors are those of `dataset`.
     """
     known = fields(type(configs[0]))
-    columns = {}
-    for name in known:
-        columns[name] = [getattr(config, name) for config in configs]
+    columns = {name: [getattr(config, name) for config in configs] for name in known}
     axes = {}
     for name in dims:
         axes[name] = list(dict.fromkeys(columns[name]))  # in the order in which they come

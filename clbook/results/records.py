@@ -91,10 +91,11 @@ def made(record: xarray.Dataset) -> dict:
         >>> made(record)
         {'device': 'cpu', 'seconds': 12.5}
     """
-    found = {}
-    for name, value in record.attrs.items():
-        if name.startswith("made_"):
-            found[name.removeprefix("made_")] = value
+    found = {
+        name.removeprefix("made_"): value
+        for name, value in record.attrs.items()
+        if name.startswith("made_")
+    }
     if "command" in found:
         found["command"] = f"{COMMAND} {found['command'].rpartition(' ')[2]}"
     return found

@@ -88,10 +88,11 @@ def allowed(field: dataclasses.Field) -> str:
         if m["file"]:
             words += f", or a file ending in {m['file']}"
         return words
-    bounds = []
-    for key, sign in (("above", ">"), ("low", ">="), ("high", "<=")):
-        if m[key] is not None:
-            bounds.append(f"{sign} {m[key]:.10g}")
+    bounds = [
+        f"{sign} {m[key]:.10g}"
+        for key, sign in (("above", ">"), ("low", ">="), ("high", "<="))
+        if m[key] is not None
+    ]
     return f"{KINDS[type(field.default)]} {' and '.join(bounds)}".strip()
 
 

@@ -41,10 +41,7 @@ def stream(seed: int, purpose: int) -> torch.Generator:
 
 def streams(configs: Sequence[Settings], purpose: int) -> list[torch.Generator]:
     """`stream(config.seed, purpose)` of each run; runs of one seed share one object, and so its draws."""
-    made = {}
-    for config in configs:
-        if config.seed not in made:
-            made[config.seed] = stream(config.seed, purpose)
+    made = {seed: stream(seed, purpose) for seed in {config.seed for config in configs}}
     return [made[config.seed] for config in configs]
 
 

@@ -249,9 +249,9 @@ def batches(config: Config, labels: Tensor) -> Tensor:
     else:
         whole = n // B  # batches in an epoch; the few points left over wait for the next
         count = math.ceil(steps / whole)
-        epochs = []
-        for _ in range(count):
-            epochs.append(torch.randperm(n, generator=generator)[: whole * B].view(whole, B))
+        epochs = [
+            torch.randperm(n, generator=generator)[: whole * B].view(whole, B) for _ in range(count)
+        ]
         drawn = torch.cat(epochs)[:steps]
     classes = labels[drawn]
     single = (classes == classes[:, :1]).all(1)

@@ -230,9 +230,9 @@ class Encoders(Training):
 
     def networks(self, widths) -> list[Tensor]:
         """Parameters of R networks: weight (R, out, in) and bias (R, out), layer by layer."""
-        networks = []
-        for config in self.configs:
-            networks.append(MLP(widths, "leaky_relu", stream(config.seed, WEIGHTS)))
+        networks = [
+            MLP(widths, "leaky_relu", stream(config.seed, WEIGHTS)) for config in self.configs
+        ]
         return stacked(networks)
 
     # Pairs.

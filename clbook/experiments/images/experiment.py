@@ -402,9 +402,10 @@ class Trainer:
 
 def plain(read: dict) -> dict:
     """What was read out, its arrays as tensors: a checkpoint holds tensors, numbers and texts alone."""
-    found = {}
-    for name, value in read.items():
-        found[name] = torch.from_numpy(value) if isinstance(value, np.ndarray) else value
+    found = {
+        name: torch.from_numpy(value) if isinstance(value, np.ndarray) else value
+        for name, value in read.items()
+    }
     return found
 
 

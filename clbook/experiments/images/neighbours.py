@@ -20,9 +20,10 @@ AT_ONCE = 500  # test images whose similarities to all training images are held 
 def nearest(train: Tensor, test: Tensor, k: int) -> Tensor:
     """(m, k) rows of the k points of `train` (n, d) with the largest cosine to each of `test` (m, d), nearest first."""
     directions = F.normalize(train, dim=1).T
-    found = []
-    for part in F.normalize(test, dim=1).split(AT_ONCE):
-        found.append((part @ directions).topk(k, dim=1).indices)
+    found = [
+        (part @ directions).topk(k, dim=1).indices
+        for part in F.normalize(test, dim=1).split(AT_ONCE)
+    ]
     return torch.cat(found)
 
 

@@ -160,9 +160,9 @@ class Alignment:
 
     def groups(self, which: str) -> list[tuple]:
         """Sets of equivalent symbols, as sorted tuples, by the gap named `which` ("semantic" or "conditional")."""
-        groups = []
-        for row in getattr(self, which) <= SAME:
-            groups.append(tuple(itertools.compress(self.symbols, row)))
+        groups = [
+            tuple(itertools.compress(self.symbols, row)) for row in getattr(self, which) <= SAME
+        ]
         return list(dict.fromkeys(groups))
 
 

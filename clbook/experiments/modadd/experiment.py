@@ -169,9 +169,9 @@ class Result(Outcome):
 
 def over_seeds(results: Sequence[Result], name: str) -> np.ndarray:
     """(T, S) of S runs, a column each: the field `name`, or the accuracy from the start `name`; T of the shortest."""
-    columns = []
-    for result in results:
-        columns.append(result.accuracy[name] if name in STARTS else getattr(result, name))
+    columns = [
+        result.accuracy[name] if name in STARTS else getattr(result, name) for result in results
+    ]
     shortest = min(map(len, columns))
     return np.stack([column[:shortest] for column in columns], 1)
 

@@ -270,9 +270,10 @@ class Embedding(Training):
     def read_texts(self) -> None:
         """Put the texts of the runs side by side, with what is drawn from them."""
         s, texts = self.state, self.texts
-        shares = []
-        for config, found in zip(self.configs, texts, strict=True):
-            shares.append(kept_share(found.counts, config.subsample))
+        shares = [
+            kept_share(found.counts, config.subsample)
+            for config, found in zip(self.configs, texts, strict=True)
+        ]
         s.keep = torch.tensor(np.pad(shares, ((0, 0), (0, 1))), dtype=torch.float32)
         s.tokens = self.padded([found.tokens for found in texts], self.mask)
         s.sentence = self.padded([found.sentence for found in texts], -1)
