@@ -16,7 +16,7 @@ from clbook.experiments.images.views import views as views_of_training
 from clbook.results import records as reading
 from clbook_book import records
 from clbook_book.course.images.figures import OBJECTS
-from clbook_book.course.photographs import recipes
+from clbook_book.course.photographs import recipes, sprites
 from clbook_book.course.photographs import wall as page
 from clbook_book.live import photograph as drawing
 
@@ -130,7 +130,7 @@ def test_principal_components_are_those_of_the_training_images():
 def test_a_sprite_keeps_its_images_apart():
     tones = np.linspace(0, 255, 50).astype(np.uint8)
     images = np.ones((50, 3, 32, 32), np.uint8) * tones[:, None, None, None]
-    again = neighbours.cut(neighbours.sprite(images), 50)
+    again = sprites.cut(sprites.sprite(images), 50)
     assert again.shape == images.shape
     assert abs(again.astype(int) - images.astype(int)).max() <= 3
 
@@ -143,7 +143,7 @@ def test_the_record_has_what_the_run_found(ran, record):
     assert np.array_equal(record.tile_class[:200], result.labels)
     own = neighbours.among_its_own(near, result.labels).mean(1)
     assert own == pytest.approx(result.share) and own == pytest.approx(first.share.values)
-    tiles = neighbours.cut(record.sprite.values, record.sizes["tile"])
+    tiles = sprites.cut(record.sprite.values, record.sizes["tile"])
     last = first.nearest.values[-1, 7, 0]
     assert abs(tiles[last].astype(int) - result.pool[result.nearest[-1, 7, 0]]).mean() < 25
 
@@ -230,7 +230,7 @@ def test_the_page_draws_the_views_of_the_training(visit, path, record):
     )
     found = views.locator("canvas").evaluate_all(pixels)
     found = np.array(found).reshape(8, 32, 32, 4)[..., :3].transpose(0, 3, 1, 2) / 255
-    photograph = neighbours.cut(record.sprite.values, record.sizes["tile"])[3 * 20]
+    photograph = sprites.cut(record.sprite.values, record.sizes["tile"])[3 * 20]
     photograph = torch.tensor(photograph)[None] / 255
     generator, said = torch.Generator().manual_seed(0), []
     for shown in found:

@@ -1,4 +1,4 @@
-"""Where do embeddings on the sphere end? `experiment` holds the chapter's training, `push` and `limits` its checks."""
+"""Where do embeddings on the sphere end? `experiment` holds the chapter's training, `push` what its first step does."""
 
 from clbook.experiments.sphere.experiment import (
     CLUSTERED,

@@ -56,8 +56,7 @@ def _scores(runs, frame=-1):
 
 def _of_seeds(runs, key, network=1):
     """(S, T) the quantity `key` of a network over time, a row a run."""
-    values = [getattr(run, key) for run in runs]
-    return np.stack(values)[..., network]
+    return np.stack([getattr(run, key) for run in runs])[..., network]
 
 
 def _cosines(ax, z, **look):
@@ -122,8 +121,7 @@ def sides(result, frame=-1) -> Picture:
     now = result.steps[frame]
     names = config.names[:DISCS]
     count = len(names)
-    layout = [["z", "cka"], ["z", "gap"], ["z", "loss"]]
-    fig, ax = mosaic(layout, width=7.4, height=4.4)
+    fig, ax = mosaic([["z", "cka"], ["z", "gap"], ["z", "loss"]], width=7.4, height=4.4)
     left = ax["z"]
     cka = ax["cka"]
     gap = ax["gap"]
@@ -202,8 +200,7 @@ def by_classes(counts, runs) -> Picture:
     others = runs[0][0].config.names[1:]
     for ax, key in zip(row, SIMILARITIES, strict=True):
         for k, name in enumerate(others, 1):
-            over_time = [_of_seeds(seeds, key, k) for seeds in runs]
-            ends = np.stack(over_time, 1)[..., -1]
+            ends = np.stack([_of_seeds(seeds, key, k) for seeds in runs], 1)[..., -1]
             _band(ax, counts, ends, name)
         _ticked(ax, counts, xlabel="classes $C$", ylim=UNIT)
         ax.set_ylabel(f"{key.upper()} with DCL")
@@ -372,8 +369,7 @@ def loss_gap(C, gaps) -> Picture:
             label = f"{name}, slope {slope:.2f}"
             ax.plot(C, mean, color=tone, lw=1, label=label)
             says.append(f"tau = {tau:g}: {name} has slope {slope:.2f}")
-        between = np.diff(values).mean()
-        ax.axhline(between, color=MUTED, ls=":", label="CL - DCL")
+        ax.axhline(np.diff(values).mean(), color=MUTED, ls=":", label="CL - DCL")
         ax.set_yscale("log")
         ax.set_ylim(1e-3, 1.5)
         ax.set_title(rf"$\tau = {tau:g}$")

@@ -20,5 +20,4 @@ def pair_weights(loss: Callable, z1: Tensor, z2: Tensor) -> Tensor:
     (gradient,) = torch.autograd.grad(loss(*z.chunk(2)), z)
     z = z.detach()
     length = z.norm(dim=1, keepdim=True)
-    weights = gradient * length @ torch.linalg.pinv(z / length)
-    return weights.fill_diagonal_(math.nan)
+    return (gradient * length @ torch.linalg.pinv(z / length)).fill_diagonal_(math.nan)

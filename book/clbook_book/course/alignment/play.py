@@ -101,21 +101,16 @@ class Pushes(Training):
         self.shared.labels = balanced_labels(c.n, c.classes)
         starts = []
         for config in self.configs:
-            generator = stream(config.seed, START)
-            drawn = torch.randn(c.n, 2, generator=generator, dtype=torch.float64)
+            drawn = torch.randn(c.n, 2, generator=stream(config.seed, START), dtype=torch.float64)
             starts.append(F.normalize(drawn, dim=1))
         start = torch.stack(starts)
         s.weights = [torch.stack([start, start], 1)]
         s.tau = self.column("tau", torch.float64)
-        lr = self.column("lr", torch.float64, axes=3)
-        s.rate = c.n * lr * s.tau[..., None]
+        s.rate = c.n * self.column("lr", torch.float64, axes=3) * s.tau[..., None]
 
     def both(self, s: State, free: Tensor, spared: Tensor) -> tuple[Tensor, ...]:
         """DCL of `free` and NSCL of `spared`, each (R,), of points (R, n, 2)."""
-        labels = self.shared.labels
-        without = losses.dcl(free, free, s.tau)
-        with_labels = losses.nscl(spared, spared, labels, s.tau)
-        return without, with_labels
+        return losses.dcl(free, free, s.tau), losses.nscl(spared, spared, self.shared.labels, s.tau)
 
     def forward(self, s, drawn, t):
         (z,) = s.weights
@@ -143,8 +138,7 @@ class Pushes(Training):
         without, with_labels = self.both(s, *z.unbind(1))
         (slope,) = self.gradients(without + with_labels, [z])
         push = -self.config.n * s.tau[..., None] * slope
-        step = STROKE * along_sphere(push, z)
-        return torch.stack([z, z + step], 2).detach()
+        return torch.stack([z, z + STROKE * along_sphere(push, z)], 2).detach()
 
     def result(self, i, columns, head):
         return Result(**head, **columns, labels=self.shared.labels.cpu().numpy())

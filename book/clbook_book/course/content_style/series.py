@@ -60,5 +60,4 @@ def deep_short():
     """{(world, label): runs} of the chapter's deep encoders, which train for 2,000 steps."""
     configs = recipes.deep_configs()
     runs = iter(sweep(run, sum(configs.values(), []), record=("r2",)))
-    found = {key: [next(runs) for _ in of_seeds] for key, of_seeds in configs.items()}
-    return found
+    return {key: [next(runs) for _ in of_seeds] for key, of_seeds in configs.items()}

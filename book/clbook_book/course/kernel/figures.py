@@ -52,8 +52,7 @@ def _fit(ax, *points):
 
 def _means(values, labels):
     """The mean of the values (n, d) over each class, (classes, d)."""
-    means = [values[labels == k].mean(0) for k in np.unique(labels)]
-    return np.array(means)
+    return np.array([values[labels == k].mean(0) for k in np.unique(labels)])
 
 
 @needs("measured", "kernel")
@@ -221,8 +220,7 @@ def lines(x, curves, *, xlabel, ylabel, slope=None) -> Picture:
         ax.plot(x, values, ".", color=tone, alpha=0.25, ms=3)
         text.append(f"{name}: from {first:.2g} to {last:.2g}, {found}")
     if slope is not None:
-        times = np.asarray(x) / x[0]
-        law = 0.6 * starts[0] * times**slope
+        law = 0.6 * starts[0] * (np.asarray(x) / x[0]) ** slope
         ax.plot(x, law, color=MUTED, ls="--", lw=1, label=f"slope {slope:g}")
     ax.set(xscale="log", yscale="log")
     ax.set(xlabel=xlabel, ylabel=ylabel)

@@ -103,8 +103,7 @@ def dataset(config: Config) -> tuple[torch.Tensor, torch.Tensor]:
     ring, labels = data.donut(config.n, generator)
     around = data.ball(config.n, 2, 2.0, generator).double()
     turns = labels.double() * config.angle * (math.pi / 180)
-    centres = torch.stack([turns.cos(), turns.sin()], -1)
-    clusters = centres + config.radius * around
+    clusters = torch.stack([turns.cos(), turns.sin()], -1) + config.radius * around
     return clusters + config.donut * (ring.double() - clusters), labels
 
 
@@ -123,8 +122,7 @@ class Pull(Training):
         self.shared.labels = labels[0]  # the same for all runs
         starts = []
         for config in self.configs:
-            draws = stream(config.seed, START)
-            starts.append(data.ball(config.n, config.d, config.eps, draws))
+            starts.append(data.ball(config.n, config.d, config.eps, stream(config.seed, START)))
         s.rest = torch.stack(starts).double()
         s.pull = torch.zeros_like(s.rest)
         s.blend = self.column("blend", torch.float64, axes=4)
@@ -149,8 +147,7 @@ class Pull(Training):
         diagonal = K.diagonal(dim1=1, dim2=2).diagonal(dim1=1, dim2=2)
         mean = diagonal.mean((1, 2)).reshape(-1, 1, 1, 1, 1)
         equal = mean * torch.eye(d, dtype=K.dtype, device=K.device)
-        points = torch.eye(n, dtype=K.dtype, device=K.device)
-        alone = equal * points[:, :, None, None]
+        alone = equal * torch.eye(n, dtype=K.dtype, device=K.device)[:, :, None, None]
         to_network = alone + s.blend * (K - alone)
         from_network = K + (s.blend - 1) * (equal - K)
         return torch.where(s.blend < 1, to_network, from_network)
@@ -176,8 +173,7 @@ class Pull(Training):
 
     def result(self, i, columns, head):
         x = self.state.x[i].cpu().numpy()
-        labels = self.shared.labels.cpu().numpy()
-        return Result(**head, **columns, x=x, labels=labels)
+        return Result(**head, **columns, x=x, labels=self.shared.labels.cpu().numpy())
 
 
 def moved(K: torch.Tensor, pulls: torch.Tensor) -> torch.Tensor:

@@ -99,13 +99,10 @@ def spread_loss(n: int, dim: int, tau: torch.Tensor) -> torch.Tensor:
     pairs of a point with itself.
     """
     if dim == 2:
-        numbers = torch.arange(1, n, dtype=torch.float64)
-        cosine = torch.cos(2 * math.pi / n * numbers)
-        pushes = torch.exp((cosine - 1) / tau[:, None])
-        mean = pushes.sum(1) / n
+        cosine = torch.cos(2 * math.pi / n * torch.arange(1, n, dtype=torch.float64))
+        mean = torch.exp((cosine - 1) / tau[:, None]).sum(1) / n
     else:
-        mean = tau / 2 * (1 - torch.exp(-2 / tau))
-        mean = mean - 1 / n
+        mean = tau / 2 * (1 - torch.exp(-2 / tau)) - 1 / n
     return torch.log(1 + 2 * mean)
 
 

@@ -91,8 +91,7 @@ def forgetting(maps: Maps) -> Picture:
         panel = ax[str(i)]
         readout = f"{maps.accuracy[i]:.0%}"
         _circle(panel, limit, f"{name}\nloss {loss[i]:.4f}, readout {readout}")
-        places = _spread_copies(maps.z[i], 0.017)
-        by_class(panel, places, maps.labels, size, f"{name}, ")
+        by_class(panel, _spread_copies(maps.z[i], 0.017), maps.labels, size, f"{name}, ")
         said = f"accuracy of the nearest class centre {readout}"
         text.append(f"{name}: loss {loss[i]:.6f}, {said}")
     stand_aside(fig)
@@ -232,8 +231,7 @@ def above(shuffle: Shuffle, result: Result) -> tuple[float, str, str]:
     """(shade, sign, words) of a run of `two_orders` for a cell: its loss above the plateau; the less, the darker."""
     K = result.config.clusters
     tau = result.config.tau
-    loss = shuffle.loss(shuffle.places(K), tau)
-    more = max(0.0, loss - shuffle.uniform(tau))
+    more = max(0.0, shuffle.loss(shuffle.places(K), tau) - shuffle.uniform(tau))
     sign = f"{more:.2f}"
     words = f"loss {sign} above that of the uniform distribution, in both orders"
     return max(0.0, 1 - more), sign, words
@@ -268,8 +266,7 @@ def _thresholds(ax, result, ink, name, line_ink, line_name=None):
     measured = result.thresholds
     tolerance = result.config.tolerance
     end = np.array([0, 1.05 * measured.taus.max()])
-    line = theory.threshold_slope(tolerance) * end
-    ax.plot(end, line, color=line_ink, lw=1, label=line_name)
+    ax.plot(end, theory.threshold_slope(tolerance) * end, color=line_ink, lw=1, label=line_name)
     gid = f"tolerance {tolerance:g}"
     ax.plot(measured.taus, measured.gaps, "o", ms=4.5, color=ink, label=name, gid=gid)
     ax.set(xlabel=r"$\tau$", ylim=(0, 3.3))

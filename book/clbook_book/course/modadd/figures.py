@@ -69,8 +69,7 @@ def training(runs: Sequence[Result]) -> Picture:
     ends = []
     for start in first.accuracy:
         values = over_seeds(runs, start)
-        epochs = first.accuracy_at[: len(values)]
-        _band(right, epochs, values, START_TONES[start], start)
+        _band(right, first.accuracy_at[: len(values)], values, START_TONES[start], start)
         ends.append(f"{start} {values[-1].mean():.2f}")
     right.axhline(1 / first.config.k, color=MUTED, lw=0.8, ls=":")
     right.set(ylim=(0, 1.02), ylabel="accuracy on unseen pairs", xlabel="epoch of the classifier")
@@ -124,8 +123,7 @@ def embedding(result: Result, frame: int = -1) -> Picture:
     loss = ax["loss"]
     config = result.config
     tables = result.tables
-    centred = tables - tables.mean(1, keepdims=True)
-    shown = centred @ plane(tables[-1])
+    shown = (tables - tables.mean(1, keepdims=True)) @ plane(tables[-1])
     _symbols(left, shown[frame], config.k)
     largest = np.abs(shown).max()
     square(left, 1.15 * max(1e-3, largest), xlabel="first main axis", ylabel="second main axis")
@@ -177,8 +175,7 @@ def decays(sets: dict[str, Sequence[Result]]) -> Picture:
         ratio = over_seeds(runs, "ratio")
         steps = runs[0].steps[: len(ratio)]
         left.plot(steps, ratio, color=tone, lw=0.7, alpha=0.6)
-        mean = ratio.mean(1)
-        left.plot(steps, mean, color=tone, lw=2, label=name, gid=name)
+        left.plot(steps, ratio.mean(1), color=tone, lw=2, label=name, gid=name)
         loss = over_seeds(runs, "loss")
         right.plot(steps, loss, color=tone, lw=0.8)
         end = ratio[-1]

@@ -86,8 +86,7 @@ class Batches(Addition):
     def shown(self, s, recorded):
         labels = self.shared.labels
         z = recorded["z"].double()
-        same = labels == labels[:, None]
-        return {"plane": on_main_axes(z), "ratio": distance_ratio(z, same)}
+        return {"plane": on_main_axes(z), "ratio": distance_ratio(z, labels == labels[:, None])}
 
     def result(self, i, columns, head):
         return Result(**head, **columns)

@@ -99,11 +99,9 @@ def _along_islands(result: Result) -> np.ndarray:
     before = np.roll(ends, 1)
     begins = (before + 1) % len(x)
     first = x[begins] - width / 2 + SHORTER
-    between = (x[ends] - x[begins]) % RING
-    length = between + width - 2 * SHORTER
+    length = (x[ends] - x[begins]) % RING + width - 2 * SHORTER
     share = np.linspace(0, 1, 41)
-    degrees = first[:, None] + length[:, None] * share
-    arcs = np.radians(degrees)
+    arcs = np.radians(first[:, None] + length[:, None] * share)
     gap = np.full((len(ends), 1), np.nan)
     return np.hstack([arcs, gap]).flatten()
 
@@ -115,12 +113,10 @@ def _embedding(ax, result: Result, frame: int, title: str):
     _stage(ax, f"{title}\nloss {result.loss[frame]:.2f}, readout {result.accuracy(frame):.0%}")
     if z.shape[1] != 2:
         z = z @ plane(z)
-    radius = 1 + LIFT * labels / result.config.classes
-    z = z * radius[:, None]
+    z = z * (1 + LIFT * labels / result.config.classes)[:, None]
     numbers = np.arange(len(z))
     following = np.roll(numbers, -1)
-    tied = result.shares[numbers, following] > 0
-    strokes = np.stack([z, z[following]], 1)[tied]
+    strokes = np.stack([z, z[following]], 1)[result.shares[numbers, following] > 0]
     look = {"colors": MUTED, "linewidths": 0.7, "alpha": 0.7}
     ax.add_collection(LineCollection(strokes, zorder=1, gid="share views", **look))
     by_class(ax, z, labels, 22)
@@ -300,15 +296,13 @@ def ending(runs: dict) -> tuple[float, str, str]:
 def each_has_its_own(result: Result) -> bool:
     """Whether every data point has views that no other has."""
     owners = (result.chances > 0).sum(0)
-    own = result.chances[:, owners == 1].sum(1)
-    return bool((own > 0).all())
+    return bool((result.chances[:, owners == 1].sum(1) > 0).all())
 
 
 def _by_seed(runs: list[Result], seeds, widths, read) -> np.ndarray:
     """(seeds, widths) read(run) of each run."""
     found = {(r.config.seed, r.config.width): read(r) for r in runs}
-    rows = [[found[seed, width] for width in widths] for seed in seeds]
-    return np.array(rows)
+    return np.array([[found[seed, width] for width in widths] for seed in seeds])
 
 
 def against_width(

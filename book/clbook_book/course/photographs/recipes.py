@@ -2,9 +2,10 @@
 
 import numpy as np
 
-from clbook.experiments.images import neighbours, norms, twins, wall
+from clbook.experiments.images import norms, twins, wall
 from clbook_book.course.images.figures import OBJECTS
 from clbook_book.course.images.recipes import kept
+from clbook_book.course.photographs import sprites
 from clbook_book.records import Recipe
 
 SEEDS = range(3)
@@ -103,7 +104,7 @@ def beside(results) -> dict[str, np.ndarray]:
     found["confusion"] = result.confusion[None].astype(np.uint16)
     found["nearest"] = nearest[None].astype(np.uint16)
     found["tile_class"] = classes.astype(np.uint8)
-    found["sprite"] = neighbours.sprite(tiles)
+    found["sprite"] = sprites.sprite(tiles)
     return found
 
 

@@ -20,6 +20,7 @@ from PIL import Image
 
 from clbook.experiments.images import neighbours
 from clbook.style import ACCENT, Picture, Table, axes, colour, legend
+from clbook_book.course.photographs import sprites
 from clbook_book.live import photograph
 
 PLURALS = {"deer": "deer"}  # all others take an s
@@ -66,11 +67,11 @@ def part(record: xarray.Dataset, each: int) -> xarray.Dataset:
     nearest = record.nearest.values[:, :, rows]
     shown, places = np.unique(nearest, return_inverse=True)
     tiles = np.concatenate([rows, shown])
-    images = neighbours.cut(record.sprite.values, record.sizes["tile"])
+    images = sprites.cut(record.sprite.values, record.sizes["tile"])
     found = record.isel(photograph=rows).drop_vars(["tile_class", "sprite", "nearest"])
     found["nearest"] = record.nearest.dims, len(rows) + places.reshape(nearest.shape)
     found["tile_class"] = "tile", record.tile_class.values[tiles]
-    found["sprite"] = "byte", neighbours.sprite(images[tiles])
+    found["sprite"] = "byte", sprites.sprite(images[tiles])
     return found
 
 
@@ -85,7 +86,7 @@ def jpeg(picture: Picture) -> str:
 def still(record: xarray.Dataset) -> Picture:
     """Some photographs with their eight nearest by pixels, and after the last epoch."""
     first = record.isel(run=0)
-    images = neighbours.cut(record.sprite.values, record.sizes["tile"]).transpose(0, 2, 3, 1)
+    images = sprites.cut(record.sprite.values, record.sizes["tile"]).transpose(0, 2, 3, 1)
     classes = record.tile_class.values
     names = record["class"].values.tolist()
     each = record.sizes["photograph"] // len(names)
@@ -173,8 +174,8 @@ class Wall:
             "nearest": first.nearest.values.tolist(),
         }
         found["most"] = neighbours.OF_CLASS
-        found["across"] = neighbours.ACROSS
-        found["rows"] = -(-len(tiles) // neighbours.ACROSS)
+        found["across"] = sprites.ACROSS
+        found["rows"] = -(-len(tiles) // sprites.ACROSS)
         found["first"] = names.index("cat") * each
         if self.whole:
             found["plane"] = np.round(first.plane.values.astype(float), 3).tolist()

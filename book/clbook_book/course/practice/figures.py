@@ -58,14 +58,12 @@ def _plane(ax, result, frame):
     _, labels = held()
     if config.labels:
         for digit in range(10):
-            mine = places[labels[:DOTS] == digit]
-            _dots(ax, mine, colour(digit), f"digit {digit}")
+            _dots(ax, places[labels[:DOTS] == digit], colour(digit), f"digit {digit}")
         ax.set_title(f"run {config.letter}: {config.fault}")
     else:
         _dots(ax, places, MUTED, "pictures")
         ax.set_title(f"run {config.letter}")
-    strokes = LineCollection(result.pairs[frame], colors=INK, linewidths=0.8, gid="views")
-    ax.add_collection(strokes)
+    ax.add_collection(LineCollection(result.pairs[frame], colors=INK, linewidths=0.8, gid="views"))
     limits = -EDGE, EDGE
     ax.set(xlim=limits, ylim=limits, xticks=[], yticks=[], aspect="equal")
 

@@ -45,8 +45,7 @@ def _paths(ax, result, *, title=None, unit=1.0):
         ax.add_collection(bundle)
     _separation(ax, result)
     log_axis(ax)
-    end = time[-1] * 1.05
-    ax.set(xlim=(1, end), ylim=_limits(z))
+    ax.set(xlim=(1, time[-1] * 1.05), ylim=_limits(z))
     ax.set(xlabel="iteration + 1", title=title)
 
 
@@ -272,8 +271,7 @@ def _level_lines(ax, epses, taus, level=10.0):
     rows = np.arange(len(epses))
     log_level = np.log10(level) + np.log10(taus)
     for power, line in ((2, "-"), (3, "--")):
-        log_eps = log_level / power
-        heights = np.interp(log_eps, np.log10(epses), rows, left=np.nan, right=np.nan)
+        heights = np.interp(log_level / power, np.log10(epses), rows, left=np.nan, right=np.nan)
         label = rf"$\varepsilon^{power}/\tau = {level:g}$"
         ax.plot(columns, heights, line, color=colour(1), lw=1.6, label=label)
     legend(ax, loc="upper left", bbox_to_anchor=(0.0, -0.14), ncols=2)
@@ -384,8 +382,7 @@ def gap_and_spread(result: Result) -> tuple[np.ndarray, np.ndarray]:
     first = result.z[:, result.labels == 0, 0]
     second = result.z[:, result.labels == 1, 0]
     gap = np.abs(first.mean(1) - second.mean(1))
-    widths = [np.ptp(z, axis=1) for z in (first, second)]
-    return gap, np.maximum(*widths)
+    return gap, np.maximum(*[np.ptp(z, axis=1) for z in (first, second)])
 
 
 @needs("theta")
@@ -433,8 +430,7 @@ def _linear_phase(result, gap):
     """(T,) how the gap, so large at the start, grows while theory is linear."""
     config = result.config
     rate = theory.growth_rate(result.theta[0], config.tau, config.gradient)
-    bounded = np.minimum(rate * config.lr * result.steps, 50)
-    return gap * np.exp(bounded)
+    return gap * np.exp(np.minimum(rate * config.lr * result.steps, 50))
 
 
 def _setting(config):
@@ -514,8 +510,7 @@ def kernel_story(result: Result, count: int = 6) -> Picture:
     half = len(names)
     above = ["paths"] * half + ["score"] * half
     below = [name for name in names for _ in range(2)]
-    width = max(7.2, 1.5 * half)
-    fig, ax = mosaic([above, below], width=width, height=4.7, height_ratios=(1.4, 1))
+    fig, ax = mosaic([above, below], width=max(7.2, 1.5 * half), height=4.7, height_ratios=(1.4, 1))
     paths = ax["paths"]
     score = ax["score"]
     known = when_separable(result)

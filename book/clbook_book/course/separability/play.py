@@ -89,8 +89,7 @@ def masked_loss(
 
 def own_neighbours(z: torch.Tensor, labels: torch.Tensor, there: torch.Tensor) -> torch.Tensor:
     """(R,) share of the points z (R, n, d) that are there whose nearest other one has the same of the labels (R, n)."""
-    apart = z[:, :, None] - z[:, None]
-    squares = apart.square().sum(-1)
+    squares = (z[:, :, None] - z[:, None]).square().sum(-1)
     oneself = torch.eye(z.shape[1], device=z.device)
     left_out = FAR * (oneself + (1 - there[:, None]))
     nearest = (squares + left_out).argmin(-1)  # (R, n)
@@ -155,8 +154,7 @@ class MovedPoints(experiment.Separability):
     def step(self, s, drawn, losses, t):
         gradients = self.gradients(losses, s.weights)
         moves = self.moves(s)
-        numbers = torch.arange(self.config.n, device=s.order.device)
-        after = {"order": numbers.expand(s.order.shape)}
+        after = {"order": torch.arange(self.config.n, device=s.order.device).expand(s.order.shape)}
         if self.config.network:
             after["R"] = s.R + moves
             after["weights"] = sgd(s.weights, gradients, s.lr)

@@ -50,8 +50,7 @@ def over_time(curves) -> np.ndarray:
 
 def extents(results) -> np.ndarray:
     """(r, T) the extent of the embedding over time, NaN where a run had ended."""
-    curves = [np.ptp(r.z[..., 0], axis=1) for r in results]
-    return over_time(curves)
+    return over_time([np.ptp(r.z[..., 0], axis=1) for r in results])
 
 
 def phase(results) -> dict[str, np.ndarray]:

@@ -102,8 +102,7 @@ def _embedding(ax, result, i, azimuth=AZIMUTH, title=None):
     """
     d = result.config.d
     _stage(ax, d, azimuth, title or f"iteration {result.steps[i]}")
-    lengths = np.linalg.norm(result.arrows, axis=2)
-    scale = ARROW / max(lengths.max(), 1e-12)
+    scale = ARROW / max(np.linalg.norm(result.arrows, axis=2).max(), 1e-12)
     z = result.z[i]
     if d == 2:
         radius = 1 + LIFT * (0.618 * np.arange(len(z)) % 1)
@@ -201,8 +200,7 @@ def snapshot(pair: dict, frame: int = -1) -> Picture:
         time = result.steps + 1
         above.plot(time, result.accuracy, color=tone, label=title)
         below.plot(time, result.loss, color=tone, label=title)
-    plateau = theory.simplified_plateau(config.tau, config.d)
-    below.axhline(plateau, color=MUTED, lw=0.8, ls="--")
+    below.axhline(theory.simplified_plateau(config.tau, config.d), color=MUTED, lw=0.8, ls="--")
     for curves, label in ((above, "10-NN accuracy"), (below, "loss")):
         so_far(curves, now + 1)
         curves.set(xscale="log", ylabel=label)
@@ -227,8 +225,7 @@ def snapshot(pair: dict, frame: int = -1) -> Picture:
 def turned(pair: dict, frame: int = 0) -> Picture:
     """`story` at recorded times from the first to the last, seen from the angle number `frame`."""
     recorded = shared_times(pair)
-    chosen = np.linspace(0, len(recorded) - 1, 5).round().astype(int)
-    times = recorded[chosen]
+    times = recorded[np.linspace(0, len(recorded) - 1, 5).round().astype(int)]
     return story(pair, times, times, float(ANGLES[frame]))
 
 

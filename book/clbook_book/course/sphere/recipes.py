@@ -8,8 +8,9 @@ from __future__ import annotations
 import numpy as np
 import xarray
 
-from clbook.experiments.sphere import PAIR, Config, limits, run
+from clbook.experiments.sphere import PAIR, Config, run
 from clbook.results.labelled import padded
+from clbook_book.course.sphere import limits
 from clbook_book.course.sphere.figures import SNAPSHOT
 from clbook_book.records import Computed, Recipe, fields, grid
 

@@ -184,8 +184,7 @@ def _look_alikes(ax):
     k = np.arange(10)
     disc = 0.19 * np.sqrt(k)[:, None] * _circle(2.4 * k)
     near = disc - (0.8, 0)
-    far = disc * (-1, 1) + (0.8, 0)
-    inputs = np.concatenate([near, far])
+    inputs = np.concatenate([near, disc * (-1, 1) + (0.8, 0)])
     for j, other in enumerate(inputs):
         distance = np.linalg.norm(other - near[0])
         thick = 3.0 * np.exp(-2 * distance**2)
@@ -309,8 +308,7 @@ def _against_m(runs: Sequence[Result], read) -> tuple[list, np.ndarray]:
     found = {(r.config.seed, r.config.m): read(r) for r in runs}
     seeds = sorted({seed for seed, _ in found})
     times = sorted({m for _, m in found})
-    rows = [[found[seed, m] for m in times] for seed in seeds]
-    return times, np.array(rows)
+    return times, np.array([[found[seed, m] for m in times] for seed in seeds])
 
 
 def against_m(table, layer, deep, crossed) -> Picture:

@@ -40,8 +40,7 @@ LONG = tuple(
 
 def ratios(results) -> dict[str, np.ndarray]:
     """The recorded times (T,), and the distance ratio (runs, T) at these."""
-    ratio = np.stack([r.ratio() for r in results])
-    return {"steps": results[0].steps, "ratio": ratio}
+    return {"steps": results[0].steps, "ratio": np.stack([r.ratio() for r in results])}
 
 
 SEEN_BY_RUN = np.tile(np.repeat([*SEEN], len(SEEDS)), 2)

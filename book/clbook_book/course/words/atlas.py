@@ -51,8 +51,7 @@ def plane(table: np.ndarray, often: np.ndarray) -> np.ndarray:
     """(T, V, 2) a table (T, V, d) in the two directions in which the symbols `often` vary most at the end."""
     cloud = table[-1, often]
     _, _, directions = np.linalg.svd(cloud - cloud.mean(0), full_matrices=False)
-    centred = table - table[:, often].mean(1, keepdims=True)
-    return centred @ directions[:2].T
+    return (table - table[:, often].mean(1, keepdims=True)) @ directions[:2].T
 
 
 def twins_first(table: np.ndarray, pairs: np.ndarray) -> int:
