@@ -12,7 +12,7 @@ import torch
 from sources import markdown
 
 from clbook import latents
-from clbook.experiments.content_style import Config, Encoders, collapse, projector
+from clbook.experiments.content_style import Config, collapse, projector
 from clbook.experiments.content_style.experiment import fresh_pairs
 from clbook.losses import infonce
 from clbook_book import records
@@ -97,32 +97,6 @@ def test_terms_add_up_to_the_loss():
         assert float(alignment + uniformity) == pytest.approx(float(total), rel=1e-5)
 
 
-def test_deep_runs_are_the_chapters_with_two_rows_of_table_1_at_the_end():
-    result, plain = encoders.Deep.run(DEEP, record="all"), Encoders.run(DEEP, record=("r2",))
-    assert np.array_equal(result.r2, plain.r2)
-    assert result.terms.shape == (2, 3)
-    assert result.terms[:, :2].sum(1) == pytest.approx(result.terms[:, 2], rel=1e-5)
-
-
-def test_the_losses_of_table_1_are_each_runs_own_and_take_no_others_network(monkeypatch):
-    """The terms of R runs cost R times those of one, and are those of each run alone."""
-    passes = []
-    layers = encoders.Deep.layers
-
-    def counted(self, weights, x):
-        if x.shape[1] > encoders.NEGATIVES:
-            passes.append(len(x))  # how many networks see the latents
-        return layers(self, weights, x)
-
-    monkeypatch.setattr(encoders.Deep, "layers", counted)
-    configs = [DEEP, DEEP.replace(seed=1), DEEP.replace(style_sd=0.1)]
-    together = encoders.Deep.train(configs, record=("terms",))
-    assert sum(passes) == len(configs)
-    for config, result in zip(configs, together, strict=True):
-        alone = encoders.Deep.run(config, record=("terms",))
-        assert result.terms == pytest.approx(alone.terms, rel=1e-3)
-
-
 def test_the_encoder_under_a_projector_starts_the_same():
     short, tall = (encoders.Square([DEEP.replace(layers=k)]) for k in (2, 4))
     few, many = short.state.weights, tall.state.weights
@@ -170,10 +144,8 @@ def test_what_directclr_adds_to_h_is_its_projector():
 
 
 def test_the_texts_quote_the_deep_records():
-    deep = {}
-    for name, configs in recipes.deep_configs().items():
-        style = records.load(name).style.isel(layer=-1).mean("seed")
-        deep |= {key: f"{style.sel(variant=str(key)):.2f}" for key in configs}
+    style = records.load("cs-deep").style.isel(layer=-1).mean("seed")
+    deep = {key: f"{style.sel(variant=str(key)):.2f}" for key in recipes.deep_configs()}
     chapter, page = markdown("book/content_style"), markdown("book/papers/cs")
     for sd in recipes.SDS:
         low, high = (deep[50, "box", sd, label] for label in ("content", "no content"))

@@ -380,20 +380,6 @@ def test_content_style_projector():
     assert lead[0] < 0.5 * lead[2] and answer("content_style", "projector-rank") == 1
 
 
-def test_cs_temperature():
-    it = runs("papers/cs", "temperature")
-    share, undone = (
-        it.table(lambda r, m=m: content_style.style_gain(getattr(r, m)[-1], r.config.d_c))
-        for m in ("map", "undone")
-    )
-    # The next is at about a half, and rounding moves it.
-    assert np.argwhere(share > 0.65).tolist() == [[0, 2]] and share[0, 2] > 0.75
-    assert undone.max() < 0.1
-    np.testing.assert_allclose(it.cells, share, 0, 0.006)
-    low, high = (content_style.gains(it[tau, tau].map[-1]) for tau in (0.01, 1))
-    assert (low < high).all()
-
-
 def test_modadd_ma_decay():
     it = runs("modadd", "ma-decay")
     ratio = {at: r.ratio[-1] for at, r in it.items()}
@@ -466,15 +452,6 @@ def spread(result):
     points = result.plane[-1, 1]
     half = len(points) // 2  # the classes are sorted
     return np.linalg.norm(points[:half].mean(0) - points[half:].mean(0))
-
-
-def test_sa_bound():
-    for (tau, classes), result in runs("papers/sa", "bound").items():
-        quotient = result.bound[1:] / result.triangle[1:]
-        assert result.cka.min() > 0.95
-        assert (quotient[-1] > 1) == (classes == 2 or tau <= 1)
-        assert tau > 0.5 or (result.drift[1:] < 0.1 * result.bound[1:]).all()
-        assert classes > 2 and tau > 0.5 or (quotient > 1).all()
 
 
 def test_why_counts():

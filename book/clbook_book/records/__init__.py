@@ -290,11 +290,13 @@ def grid(found: xarray.Dataset, dims: tuple[str, ...]) -> xarray.Dataset:
 
 
 def write(name: str, found: xarray.Dataset) -> None:
-    """Write the file of the record `name`, compressed."""
+    """Write the file of the record `name`, compressed; long texts are written as characters, which can be."""
     small = {"zlib": True, "complevel": 9, "shuffle": True}
     encoding = {}
     for key, variable in found.variables.items():
-        if variable.nbytes > 1000 and variable.dtype.kind not in "OU":
+        if key.endswith(":lines"):
+            encoding[key] = small | {"dtype": "S1"}
+        elif variable.nbytes > 1000 and variable.dtype.kind not in "OU":
             encoding[key] = small
     with written(reading.folder() / f"{name}.nc") as file:
         found.to_netcdf(file.name, engine="h5netcdf", encoding=encoding)

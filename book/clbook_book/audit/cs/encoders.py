@@ -1,5 +1,5 @@
-"""More of what CS train: deep encoders with the losses of Table 1, the same encoder under projectors, encoders and
-classifiers of classes, DirectCLR with its parts (CS Sec. 3, Sec. 4.1, App. A, App. E). Each is a program of its own.
+"""More of what CS train: deep encoders of the paper's width, the same encoder under projectors, encoders of classes,
+DirectCLR with its parts (CS Sec. 3, Sec. 4.1, App. A, App. E). Each is a program of its own. And the losses of Table 1.
 """
 
 from __future__ import annotations
@@ -17,16 +17,12 @@ from clbook.experiments.content_style.experiment import (
     Config,
     Encoders,
     deep_start,
-    fresh_pairs,
 )
 from clbook.losses import infonce
 from clbook.models import affine
 from clbook.training.settings import quantity
 from clbook.training.streams import stream
 
-FRESH = 10  # purpose of the stream of fresh latents
-
-ANCHORS, NEGATIVES = 500, 10_000  # pairs and negatives of the losses of Table 1
 SLOPE = 0.2  # of the leaky ReLU of `Orthogonal`, as in g
 CHUNK = 100  # anchors whose similarities `terms` holds at once
 
@@ -62,51 +58,11 @@ def similarity(a: torch.Tensor, b: torch.Tensor, config: Config) -> torch.Tensor
     return -((a - b).abs() ** config.p)
 
 
-# Table 1 for deep encoders.
+# Deep encoders of the paper's width.
 
 
-@dataclasses.dataclass
-class DeepResult(experiment.Result):
-    """As `experiment.Result`, and the losses of Table 1."""
-
-    terms: np.ndarray = quantity(
-        "alignment, uniformity and total of CS Table 1 at the end, of the inverse of g and of f",
-        dims="encoder part",
-        asked=True,
-    )
-
-
-class Deep(Encoders):
-    """`Encoders` that also measure the losses of CS Table 1, where a run ends."""
-
-    Result = DeepResult
-
-    @torch.no_grad()
-    def ending(self, s):
-        if not self.wants("terms"):
-            return {}
-        found = [self.table_1(s, i) for i in range(len(self.configs))]
-        return {"terms": torch.stack(found)}
-
-    def table_1(self, s, i: int) -> torch.Tensor:
-        """(2, 3) `terms` of the inverse of g, and of f, for run i on latents of its own."""
-        config = self.configs[i]
-        generator = stream(config.seed, FRESH)
-        z, positive = fresh_pairs(config, ANCHORS, generator)
-        negatives = latents.marginal(NEGATIVES, config.d, config.space, generator)
-        sizes = [ANCHORS, ANCHORS, NEGATIVES]
-        every = torch.cat([z, positive, negatives])  # what the inverse of g gives
-        # Run i's networks alone: the others have nothing to say of its latents.
-        mixing = [matrix[i : i + 1] for matrix in s.mixing]
-        weights = [w[i : i + 1] for w in s.weights]
-        x = latents.mixed(every[None].to(self.device), mixing)
-        embedded = self.layers(weights, x)[-1][0].cpu()
-        both = [terms(*found.split(sizes), config) for found in (every, embedded)]
-        return torch.stack(both)
-
-
-class Orthogonal(Deep):
-    """`Deep` as g itself is made: random rotations of all layers, and the slope that g has below 0.
+class Orthogonal(Encoders):
+    """`Encoders` as g itself is made: random rotations of all layers, and the slope that g has below 0.
 
     The layers must be as wide as the latents. f can then be g's inverse but for the slopes, and no layer starts with a
     direction that it does not see.

@@ -61,11 +61,8 @@ def heated():
 
 @functools.cache
 def deep():
-    """{(width, world, style sd, label): runs of three seeds} of the records of deep encoders."""
-    found = {}
-    for name, configs in recipes.deep_configs().items():
-        found |= recipes.runs_of(name, configs)
-    return found
+    """{(width, world, style sd, label): runs of three seeds} of the record of deep encoders."""
+    return recipes.runs_of("cs-deep", recipes.deep_configs())
 
 
 @functools.cache

@@ -6,6 +6,7 @@ import numpy as np
 
 from clbook.experiments import content_style as cs
 from clbook.experiments.content_style import Config, projector
+from clbook.results.labelled import padded
 from clbook_book import records
 from clbook_book.audit.cs import computed, encoders
 from clbook_book.course.content_style import recipes as chapter
@@ -27,7 +28,6 @@ SDS = (0.05, 0.15, 0.3)
 SPACES = ("box", "sphere")
 FIVE, EIGHT = range(5), range(8)
 KS = (1, 2, 4)
-LOW = (0.01, 0.1, 1.0)  # temperatures
 TRIED = (0.2, 0.3, 0.5)
 WORLDS = ("box, p = 2", "box, p = 1", "sphere")
 KINDS = {"no content": {"d_c": 0}, "content": {"d_c": 5}}
@@ -79,31 +79,25 @@ def sweep_configs() -> dict:
 
 
 def deep_configs() -> dict:
-    """{record: {(width, world, style sd, label): Config}} of the deep runs; of two with a key the later one counts."""
+    """{(width, world, style sd, label): Config} of the deep runs. What learns slowly is trained longer."""
     box = Config(d=10, d_c=5, width=50, mixing_layers=3, layers=7, lr=3e-3, steps=8000)
     globe = box.replace(space="sphere", normalize=True, tau=0.5, lr=1e-3, steps=7000)
-    bases = dict(zip(SPACES, (box, globe), strict=True))
-    free = {"no content": KINDS["no content"]}
-    lower = {"lower tau_c": {"tau_c": 0.1}}
-
-    def cross(world, sds, kinds=KINDS, **changes):
-        """{key: Config} of all these spreads and kinds."""
-        found = {}
-        for sd in sds:
-            for label, kind in kinds.items():
-                changed = bases[world].replace(style_sd=sd, **kind, **changes)
-                found[50, world, sd, label] = changed
-        return found
-
+    long = globe.replace(steps=16_000)
+    lower = KINDS | {"lower tau_c": {"tau_c": 0.1}}
     found = {}
-    found["box"] = cross("box", (0.15, 0.3)) | cross("box", (0.15,), lower)
-    found["box-batch"] = cross("box", (0.05,), n=1024, steps=10_000)
-    found["sphere"] = cross("sphere", (0.15,), KINDS | DIALS)
-    found["sphere-longer"] = cross("sphere", (0.05, 0.3), steps=16_000)
-    found["sphere-dials"] = cross("sphere", (0.05, 0.3), DIALS, steps=16_000)
-    found["sphere-longest"] = cross("sphere", (0.05,), steps=64_000)
-    found["sphere-longest"] |= cross("sphere", (0.05,), free, steps=72_000)
-    return {f"cs-deep-{name}": configs for name, configs in found.items()}
+    for base, sd, kinds in (
+        (box, 0.15, lower),
+        (box, 0.3, KINDS),
+        (box.replace(n=1024, steps=10_000), 0.05, KINDS),
+        (globe, 0.15, KINDS | DIALS),
+        (long, 0.3, KINDS | DIALS),
+        (long, 0.05, DIALS),
+        (globe.replace(steps=64_000), 0.05, {"content": KINDS["content"]}),
+        (globe.replace(steps=72_000), 0.05, {"no content": KINDS["no content"]}),
+    ):
+        for label, kind in kinds.items():
+            found[50, base.space, sd, label] = base.replace(style_sd=sd, **kind)
+    return found
 
 
 def rotated_configs() -> dict:
@@ -177,11 +171,9 @@ DIRECT = {"directclr": LONG.replace(method="directclr"), "simclr": LONG}
 
 
 def deep(results):
-    """Loss and the output's R^2 of style over time; R^2 by layer and CS Table 1's terms at the end."""
-    found = stacked("loss", style="style_r2", content="content_r2")(results)
-    found["terms"] = np.float32([r.terms for r in results])
-    found["output"] = np.float32([r.style_r2[:, -1] for r in results])
-    return found
+    """Loss over time, NaN where a run had ended; R^2 of style and of content by layer at the end."""
+    ends = stacked(style="style_r2", content="content_r2")
+    return ends(results) | {"loss": np.float32(padded([r.loss for r in results]))}
 
 
 def shielded(results):
@@ -210,12 +202,11 @@ def by_place(result) -> list[float]:
 COLLAPSE = stacked("loss", "within", cosines="cosines", style="style_r2")
 COLLAPSE_ASKED = ("loss", "r2", "within", "cosines")  # what `COLLAPSE` asks of a run
 AXES = {
-    **dict.fromkeys(("loss", "output", "within"), "run step"),
+    **dict.fromkeys(("loss", "within"), "run step"),
     **dict.fromkeys(("style", "content"), "run layer"),
     **dict.fromkeys(("added", "left"), "run row"),
     **dict.fromkeys(("readout", "rank"), "run place"),
     "map": "run output factor",
-    "terms": "run moment term",
     "cosines": "run pair",
 }
 
@@ -244,9 +235,8 @@ def of_linear(says, variants: dict, seeds=SEEDS) -> Recipe:
 
 def of_deep(says, run, variants: dict, seeds=SEEDS) -> Recipe:
     """The Recipe of deep encoders: what `deep` keeps."""
-    asked = ("loss", "r2", "terms")
-    curves = ("loss", "output")
-    return of_variants(says, run, variants, deep, curves, seeds, start=0.01, record=asked)
+    asked = ("loss", "r2")
+    return of_variants(says, run, variants, deep, ("loss",), seeds, start=0.01, record=asked)
 
 
 COMPUTED = (
@@ -284,14 +274,6 @@ RECIPES["cs-deep-short"] = Recipe(
     start=0.3,
     record=("r2",),
 )
-RECIPES["cs-two-temperatures"] = Recipe(
-    "the box, p = 1: three temperatures of content by three of style",
-    cs.run,
-    tuple(Config(p=1, tau_c=content, tau_s=style) for content in LOW for style in LOW),
-    fields(size=map_size),
-    ("size",),
-    start=0.05,
-)
 RECIPES["cs-weak-decay"] = Recipe(
     "DirectCLR on digits with the usual weight decay",
     projector.run,
@@ -310,9 +292,7 @@ RECIPES["cs-sweep"] = of_linear(
     sweep_configs(),
     FIVE,
 )
-for record, variants in deep_configs().items():
-    says = f"deep encoders, three seeds: {record.removeprefix('cs-deep-')}"
-    RECIPES[record] = of_deep(says, encoders.Deep.run, variants)
+RECIPES["cs-deep"] = of_deep("deep encoders 50 wide, three seeds", cs.run, deep_configs())
 RECIPES["cs-deep-rotated"] = of_deep(
     "deep encoders of the paper's width that start from rotations, five seeds",
     encoders.Orthogonal.run,

@@ -17,18 +17,11 @@ from clbook.experiments import alignment
 from clbook.experiments.alignment import surrogate
 from clbook.results.sweep import combined
 from clbook_book import records
+from clbook_book.audit.judging import of_groups
 from clbook_book.audit.sa import checks, recipes, weights
 from clbook_book.audit.sa.computed import FEW, SEEDS
 
 REPEATING = surrogate.Config(classes=4, n=4, tau=5.0, eta=0.5, steps=1, replacement=True)
-
-
-def _by(setting, name):
-    """{value of a setting: the runs of all seeds} of a record."""
-    found = {}
-    for run in records.runs(name):
-        found.setdefault(getattr(run.config, setting), []).append(run)
-    return found
 
 
 # Trainings of the chapter on alignment.
@@ -46,10 +39,8 @@ def long_pairs():
     return records.runs("sa-long-pairs")
 
 
-@functools.cache
-def by_classes():
-    """{number of classes, 2 to 50: runs of synthetic points with four losses}."""
-    return _by("classes", "sa-by-classes")
+# {number of classes, 2 to 50: runs of synthetic points with four losses}.
+by_classes = of_groups("sa-by-classes", "classes")
 
 
 # Records: trainings of minutes and hours.
@@ -358,24 +349,19 @@ def share_of_two():
 
 
 @functools.cache
-def circles():
-    """Descent on angles of the circle, whose constants are known."""
-    return records.runs("sa-circles")
-
-
-@functools.cache
-def networks():
-    """Descent on the weights of a network with one hidden layer."""
-    return records.runs("sa-networks")
-
-
-@functools.cache
 def encoders():
-    """{encoder: the runs on the circle or of the network, and those whose batches are drawn with replacement}."""
-    return {
-        "circle": circles() + records.runs("sa-repeated-circles"),
-        "network": networks() + records.runs("sa-repeated-networks"),
-    }
+    """{encoder: the runs on the circle or of the network}, those whose batches are drawn with replacement, too."""
+    return {"circle": records.runs("sa-circles"), "network": records.runs("sa-networks")}
+
+
+def circles():
+    """Descent on angles of the circle, whose constants are known; distinct anchors."""
+    return [run for run in encoders()["circle"] if not run.config.replacement]
+
+
+def networks():
+    """Descent on the weights of a network with one hidden layer; distinct anchors."""
+    return [run for run in encoders()["network"] if not run.config.replacement]
 
 
 @functools.cache
@@ -384,16 +370,25 @@ def wide_networks():
     return records.runs("sa-wide-networks")
 
 
+def _free(begun: list) -> dict:
+    """{d: free embeddings in so many dimensions} that begin with one of these settings, but for the seed."""
+    found = {}
+    for run in records.runs("sa-free"):
+        if run.config.replace(seed=0) in begun:
+            found.setdefault(run.config.d, []).append(run)
+    return found
+
+
 @functools.cache
 def free():
     """{d: free embeddings in so many dimensions, which begin unrelated}."""
-    return _by("d", "sa-free")
+    return _free(recipes.UNRELATED)
 
 
 @functools.cache
 def free_near():
     """{d: the same where each view begins near its point}."""
-    return _by("d", "sa-free-near")
+    return _free(recipes.NEAR)
 
 
 @functools.cache

@@ -175,24 +175,24 @@ def seeded(bases, seeds=FIVE) -> tuple:
     return tuple(base.replace(seed=s) for base in bases for s in seeds)
 
 
-def changed(eta: float, replacement: bool = False) -> list:
-    """Settings of descent on weights around this step size: eta, B and tau are varied one by one."""
-    usual = surrogate.Config(n=24, classes=12, batch=8, d=6, steps=40, record_every=1)
-    usual = usual.replace(eta=eta, replacement=replacement)
-    if replacement:
-        changes = ({}, {"batch": 16}, {"tau": 5.0})
-    else:
-        changes = (
-            {},
-            {"eta": eta / 10},
-            {"eta": 10 * eta},
-            {"batch": 4},
-            {"batch": 16},
-            {"tau": 0.5},
-            {"tau": 5.0},
-            {"tau": 5.0, "eta": eta / 10},
-        )
-    return [usual.replace(**change) for change in changes]
+def changed(eta: float) -> list:
+    """Settings of descent on weights around this step size: eta, B and tau are varied one by one, the last three with
+    batches that are drawn with replacement."""
+    usual = surrogate.Config(n=24, classes=12, batch=8, d=6, steps=40, record_every=1, eta=eta)
+    repeating = usual.replace(replacement=True)
+    return [
+        usual,
+        usual.replace(eta=eta / 10),
+        usual.replace(eta=10 * eta),
+        usual.replace(batch=4),
+        usual.replace(batch=16),
+        usual.replace(tau=0.5),
+        usual.replace(tau=5.0),
+        usual.replace(tau=5.0, eta=eta / 10),
+        repeating,
+        repeating.replace(batch=16),
+        repeating.replace(tau=5.0),
+    ]
 
 
 def distances(result) -> np.ndarray:
@@ -342,27 +342,15 @@ RECIPES["sa-coupled"] = of_descent(
     way=way,
 )
 RECIPES["sa-circles"] = of_descent(
-    "descent on angles of the circle, three seeds",
+    "descent on angles of the circle, at last with replacement, three seeds",
     weights.run_circle,
     seeded(changed(0.1), SEEDS),
     "all",
 )
 RECIPES["sa-networks"] = of_descent(
-    "descent on the weights of a network with one hidden layer, three seeds",
+    "descent on the weights of a network with one hidden layer, at last with replacement, three seeds",
     weights.run_network,
     seeded(changed(0.01), SEEDS),
-    "all",
-)
-RECIPES["sa-repeated-circles"] = of_descent(
-    "the circle, batches with replacement, three seeds",
-    weights.run_circle,
-    seeded(changed(0.1, True), SEEDS),
-    "all",
-)
-RECIPES["sa-repeated-networks"] = of_descent(
-    "the network, batches with replacement, three seeds",
-    weights.run_network,
-    seeded(changed(0.01, True), SEEDS),
     "all",
 )
 RECIPES["sa-wide-networks"] = of_descent(
@@ -372,15 +360,9 @@ RECIPES["sa-wide-networks"] = of_descent(
     ASKED,
 )
 RECIPES["sa-free"] = of_descent(
-    "free embeddings in 2 to 512 dimensions, which begin unrelated, five seeds",
+    "free embeddings in 2 to 512 dimensions, which begin unrelated, then views near their points, five seeds",
     weights.run_free,
-    seeded(UNRELATED),
-    ASKED,
-)
-RECIPES["sa-free-near"] = of_descent(
-    "free embeddings in 2 to 512 dimensions, views near their points, five seeds",
-    weights.run_free,
-    seeded(NEAR),
+    seeded(UNRELATED + NEAR),
     ASKED,
 )
 RECIPES["sa-from-one-angle"] = of_descent(

@@ -72,21 +72,6 @@ def subsets(record) -> Picture:
     return bands(panels)
 
 
-def temperature_control(record) -> Picture:
-    """SA Fig. 4 with a rate proportional to tau, and with LARS."""
-    panels = []
-    times = np.linspace(0, 200, record.sizes["step"])
-    for optimizer, name in (("sgd", "rate ~ $\\tau$"), ("lars", "LARS")):
-        for key in ("cka", "rsa"):
-            values = record[key].sel(optimizer=optimizer)
-            curves = {}
-            for k, tau in enumerate(record.tau.values):
-                curves[f"$\\tau$ = {tau:g}"] = (values.sel(tau=tau), colour(k))
-            label = f"{key.upper()}, {name}"
-            panels.append((label, times, curves, {"ylim": (0, 1.03)}))
-    return bands(panels)
-
-
 def by_batch(record) -> Picture:
     """SA Fig. 5 with LARS: CKA at the end against B under four scalings."""
     sizes = record.batch.values

@@ -80,19 +80,6 @@ def unlabelled() -> tuple[np.ndarray, np.ndarray]:
 
 
 @one_thread()
-def other_starts(starts=(3, 4), d: int = 32) -> list[tuple[float, float]]:
-    """Two columns a dimension: the first tables of the record again, from other starts; for each the twins' largest
-    distance and by how much the loss is above its least value, minus the mutual information."""
-    found = []
-    for table, seed in enumerate(starts):
-        joint = equivalence.random_table(table, contexts=d).labelled
-        z, c = optimum(joint, d, seed=seed)
-        loss = lookup.infonce(*map(torch.from_numpy, (z, c, joint)))[0].item()
-        found.append((distances(z, TWINS)[0].max(), loss + lookup.mutual_information(joint)))
-    return found
-
-
-@one_thread()
 def pushed(size: float = 1e-3) -> np.ndarray:
     """(2, 5): at optima with too few columns, N(0, size) is added to the contexts. Twins' largest distance before, and
     after minimising symbols and contexts again."""

@@ -291,7 +291,3 @@ def words_whole_sentence():
 def words_transformer():
     """The same with a transformer as encoder."""
     return _said()["transformer"]
-
-
-# The same with weight decay, 750 steps.
-words_decay = of_runs("sl-words-decay")

@@ -19,7 +19,7 @@ SEEDS = range(3)
 FIVE = range(5)
 TEN = range(10)
 KINDS = ("injected", "natural", "random, injected", "random, natural")  # of pairs of words
-TABLES = 25  # times, spread over those recorded, at which all vectors are kept
+COUNTED = 25  # times, spread over those recorded, at which groups of distances are counted
 CURVES = ("loss", "equivalent", "different")
 SPOKEN = ("loss", "held", "twin_nearest")  # of `words.run`
 
@@ -71,17 +71,23 @@ def over_time(values: list) -> np.ndarray:
     return np.float32(padded(values))
 
 
-def trained(results: list, tables: int = TABLES) -> dict:
-    """Curves of `modadd.run`s, (runs, T), and accuracies (runs, starts, T'); vectors at as many times as `tables`."""
-    first = results[0]
-    at = np.unique(np.linspace(0, len(first.steps) - 1, tables).astype(int))
+def trained(results: list) -> dict:
+    """Curves of `modadd.run`s, (runs, T), accuracies (runs, starts, T'), and vectors at the start and at the end."""
     accuracies = [np.array([*r.accuracy.values()]).reshape(len(r.accuracy), -1) for r in results]
     found = curves(results, (*CURVES, "floor"))
-    found["accuracy_at"] = first.accuracy_at
-    found["table_steps"] = first.steps[at]
-    found["tables"] = np.stack([r.tables[at] for r in results]).astype(np.float16)
+    found["accuracy_at"] = results[0].accuracy_at
+    found["tables"] = np.stack([r.tables[[0, -1]] for r in results]).astype(np.float16)
     found["accuracy"] = over_time(accuracies)
     return found
+
+
+def banded(results: list) -> dict:
+    """`trained`, and how many groups the distances of different symbols fall into at some of the recorded times."""
+    at = np.unique(np.linspace(0, len(results[0].steps) - 1, COUNTED).astype(int))
+    counts = []
+    for r in results:
+        counts.append([len(tables.group_sizes(table, checks.CLASSES)) for table in r.tables[at]])
+    return trained(results) | {"table_steps": results[0].steps[at], "groups": np.array(counts)}
 
 
 def curves(results: list, names) -> dict:
@@ -110,7 +116,7 @@ def runs_of(name: str, kind: type, quantities) -> dict[str, list]:
 
 
 def by_name(name: str) -> dict[str, list[modadd.Result]]:
-    """{variant: the Results, a seed each} of a record that `trained` made; their tables are those at `table_steps`."""
+    """{variant: the Results, a seed each} of a record that `trained` made; their tables are the first and the last."""
 
     def quantities(one):
         found = {curve: one[curve].values for curve in (*CURVES, "floor")}
@@ -161,7 +167,8 @@ AXES = {
     **dict.fromkeys((*CURVES, "floor", "held", "twin_nearest"), "run step"),
     "steps": "step",
     "table_steps": "table_step",
-    "tables": "run table_step symbol dim",
+    "groups": "run table_step",
+    "tables": "run moment symbol dim",
     "accuracy_at": "classifier_step",
     "accuracy": "run start classifier_step",
 }
@@ -265,9 +272,10 @@ RECIPES["sl-first"] = Recipe(
     record=("floor",),
 )
 RECIPES["sl-words-fixed"] = of_distances("the chapter's runs on words, five seeds", FIXED)
-RECIPES["sl-words-starts"] = of_distances("words from a large start, two rates", STARTED_LARGE)
-RECIPES["sl-words-small"] = of_distances("a text of 4,000 sentences", SMALL_TEXT)
-RECIPES["sl-words-decay"] = of_distances("words with weight decay, 750 steps", WITH_DECAY)
+RECIPES["sl-words-others"] = of_distances(
+    "words from a large start, two rates; a text of 4,000 sentences; weight decay, 750 steps",
+    STARTED_LARGE + SMALL_TEXT + WITH_DECAY,
+)
 RECIPES["sl-paper"] = of_additions(
     "the paper's own setting (SL Sec. 5), ten seeds, and classifiers from three starts",
     {"base": {}},
@@ -287,6 +295,7 @@ RECIPES["sl-paper-variants"] = of_additions(
     {name: VARIANTS[name] for name in OWN},
     PAPER.replace(classifier="pretrained"),
     TEN,
+    reduce=banded,
     start=0.002,
 )
 RECIPES["sl-paper-random"] = of_additions(
@@ -301,7 +310,6 @@ RECIPES["sl-paper-wide"] = of_additions(
     {"d = 128": {"d": 128}},
     PAPER.replace(classifier="both"),
     TEN,
-    reduce=functools.partial(trained, tables=2),
     start=0.001,
 )
 RECIPES["sl-shuffled"] = of_additions(

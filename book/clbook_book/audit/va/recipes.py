@@ -1,5 +1,7 @@
 """The long runs of VA's page: how their records are made, and read."""
 
+import functools
+
 import numpy as np
 import xarray
 
@@ -48,24 +50,23 @@ LOST = combined(THREE_AXES, ratio=RATIOS, seed=FIVE)
 # From a wider cap, where a cluster may be hidden between others; the small one has five points.
 WIDE_CAP = THREE_AXES.replace(n=220, cap=0.3, steps=1000)
 LOST_WIDE = combined(WIDE_CAP, ratio=(1.0, 0.05), seed=FIVE)
-CURVES = ("accuracy", "loss", "reach", "spread", "tail")
-ASKED = (*CURVES, "apart")  # what `curves` asks of a run
+CURVES = ("accuracy", "loss")
+LIVED = (*CURVES, "spread")
+LOSSES_AND_TAIL = (*CURVES, "tail")
+TAIL = ("accuracy", "tail")  # tail: share of the last cluster's points beside one of their own
 
 
-def curves(results) -> dict[str, np.ndarray]:
-    """What is seen over time, (runs, T) each, and the recorded times (T,)."""
-    columns = over_time(results, CURVES)
-    columns["steps"] = results[0].steps
-    columns["apart"] = np.array([result.apart for result in results])
-    return columns
-
-
-def over_time(results, names) -> dict[str, np.ndarray]:
-    """Quantities of the runs over time, (runs, T) each."""
-    found = {}
+def curves(results, names=CURVES) -> dict[str, np.ndarray]:
+    """Quantities of the runs over time, (runs, T) each, and the recorded times (T,)."""
+    found = {"steps": results[0].steps}
     for name in names:
         found[name] = np.array([getattr(result, name) for result in results], np.float32)
     return found
+
+
+def curves_and_apart(results) -> dict[str, np.ndarray]:
+    """`curves`, and when hyperplanes separate all clusters (runs, T)."""
+    return curves(results) | {"apart": np.array([result.apart for result in results])}
 
 
 def moved(results, time: float) -> np.ndarray:
@@ -78,29 +79,11 @@ def moved(results, time: float) -> np.ndarray:
     return np.array(found, np.float32)
 
 
-def free_curves(results) -> dict[str, np.ndarray]:
-    """`curves` that a run without a network has; `later` (runs,): how far the median point moves from time 200 on."""
-    columns = over_time(results, CURVES[:2])
-    columns["steps"] = results[0].steps
-    columns["later"] = moved(results, 200)
-    return columns
-
-
-def accuracies(results) -> dict[str, np.ndarray]:
-    """Neighbour accuracy (runs, T) and the recorded times (T,)."""
-    return {"steps": results[0].steps} | over_time(results, ("accuracy",))
-
-
-def neighbours(results) -> dict[str, np.ndarray]:
-    """Neighbour accuracy, share of the last cluster's points beside one of their own, (runs, T) each, and the times."""
-    return {"steps": results[0].steps} | over_time(results, ("accuracy", "tail"))
-
-
 def curves_and_places(results) -> dict[str, np.ndarray]:
     """`curves`; `later` (runs,): how far the median point moves in the second half; `z`: the places at three times."""
     steps = results[0].steps
     kept = [min(int(np.searchsorted(steps, t)), len(steps) - 1) for t in (100, 3000, 20_000)]
-    columns = curves(results)
+    columns = curves(results, LIVED)
     columns["later"] = moved(results, steps[-1] / 2)
     columns["kept"] = steps[kept]
     columns["labels"] = results[0].labels
@@ -109,7 +92,7 @@ def curves_and_places(results) -> dict[str, np.ndarray]:
 
 
 AXES = {
-    **dict.fromkeys(ASKED, "run step"),
+    **dict.fromkeys((*LIVED, "tail", "apart"), "run step"),
     "steps": "step",
     "kept": "moment",
     "labels": "point",
@@ -159,16 +142,16 @@ RECIPES["va-uniform"] = Recipe(
     "VA Fig. 5 and 6 from a uniform start, eq. 4 and eq. 1, three networks, 3,000 iterations",
     run,
     UNIFORM,
-    curves,
-    ("accuracy", "loss", "reach", "spread"),
-    record=ASKED,
+    curves_and_apart,
+    CURVES,
+    record=(*CURVES, "apart"),
     axes=AXES,
 )
 RECIPES["va-eq-18"] = Recipe(
     "VA eq. 18 from a uniform start at two more rates, 300 iterations",
     run,
     EQ_18,
-    accuracies,
+    functools.partial(curves, names=("accuracy",)),
     ("accuracy",),
     0.1,
     record=("accuracy",),
@@ -180,9 +163,9 @@ RECIPES["va-life"] = Recipe(
     run,
     LIFE,
     curves_and_places,
-    ("accuracy", "loss", "reach", "spread"),
+    LIVED,
     0.001,
-    record=ASKED,
+    record=LIVED,
     axes=AXES,
     dims=("start", "seed"),
 )
@@ -190,9 +173,9 @@ RECIPES["va-free"] = Recipe(
     "VA Fig. 5 and 6 without a network, eq. 4, 1,000 iterations",
     run,
     FREE,
-    free_curves,
-    ("accuracy", "loss"),
-    record=CURVES[:2],
+    curves,
+    CURVES,
+    record=CURVES,
     axes=AXES,
     dims=("d", "start", "seed"),
 )
@@ -200,9 +183,9 @@ RECIPES["va-lost"] = Recipe(
     "three orthogonal clusters, one of them small, VA eq. 4 and eq. 18, 3,000 iterations",
     run,
     LOST,
-    curves,
-    ("accuracy", "loss", "reach", "tail"),
-    record=ASKED,
+    functools.partial(curves, names=LOSSES_AND_TAIL),
+    LOSSES_AND_TAIL,
+    record=LOSSES_AND_TAIL,
     axes=AXES,
     dims=("ratio", "seed"),
 )
@@ -210,9 +193,9 @@ RECIPES["va-lost-wide"] = Recipe(
     "three orthogonal clusters from a wider cap, one of them small, VA eq. 4 and eq. 18, 1,000 iterations",
     run,
     LOST_WIDE,
-    neighbours,
-    ("accuracy", "tail"),
-    record=("accuracy", "tail"),
+    functools.partial(curves, names=TAIL),
+    TAIL,
+    record=TAIL,
     axes=AXES,
     dims=("ratio", "seed"),
 )
