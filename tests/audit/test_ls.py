@@ -11,7 +11,8 @@ from stepping import advance
 from clbook import theory
 from clbook.experiments import separability, sphere
 from clbook.losses import generalized, simplified, softplus
-from clbook_book.audit.ls import batches, exact, measures, noisy, repair, variants
+from clbook_book.audit.ls import batches, exact, noisy, repair, variants
+from clbook_book.audit.ls import recipes as audit_recipes
 from clbook_book.course.separability import recipes as chapter
 from clbook_book.course.sphere import recipes
 
@@ -203,6 +204,6 @@ def test_a_run_that_is_separable_from_the_start_has_a_spread():
     """Its points lie on a cross; iteration 0 is not never."""
     cross = np.array([[1.0, 0.0], [-1.0, 0.0], [0.0, 0.5], [0.0, -0.5]])
     run = SimpleNamespace(separable_at=0, steps=np.array([0]), z=cross[None])
-    assert measures.least_spread(run) == pytest.approx(0.5)
+    assert audit_recipes.least_spread(run) == pytest.approx(0.5)
     run.separable_at = None
-    assert measures.least_spread(run) == 0.0
+    assert audit_recipes.least_spread(run) == 0.0

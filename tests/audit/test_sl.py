@@ -253,7 +253,7 @@ def test_runs_of_a_record_know_their_settings(name):
             one = record.sel(variant=variant, seed=seed)
             assert run.config.described() == one.config.item()
             assert np.array_equal(run.loss, one.loss)
-            assert run.tables.shape == (2, 16, 8)
+            assert run.tables.shape == (1, 16, 8)
     assert not list(found.values())[1][0].collapsed
 
 

@@ -27,10 +27,12 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+import h5netcdf
 import h5py
 import numpy as np
 import torch
 import xarray
+from xarray.backends import H5NetCDFStore
 
 from clbook import environment
 from clbook.data import written
@@ -298,8 +300,10 @@ def write(name: str, found: xarray.Dataset) -> None:
             encoding[key] = small | {"dtype": "S1"}
         elif variable.nbytes > 1000 and variable.dtype.kind not in "OU":
             encoding[key] = small
-    with written(reading.folder() / f"{name}.nc") as file:
-        found.to_netcdf(file.name, engine="h5netcdf", encoding=encoding)
+    path = reading.folder() / f"{name}.nc"
+    # HDF5's layout since 1.10: a table takes two kilobytes less.
+    with written(path) as file, h5netcdf.File(file.name, "w", libver="v110") as layout:
+        found.dump_to_store(H5NetCDFStore(layout), encoding=encoding)
 
 
 @reading.unused()  # or a record would be made of itself

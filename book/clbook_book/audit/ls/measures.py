@@ -182,20 +182,11 @@ def persist(repeats):
     )
 
 
-def least_spread(run) -> float:
-    """The smallest singular value of the embedding where a run separates, over the largest; 0 where it does not."""
-    if run.separable_at is None:
-        return 0.0
-    z = run.z[np.searchsorted(run.steps, run.separable_at)]
-    largest, *_, smallest = np.linalg.svd(z - z.mean(0), compute_uv=False)
-    return float(smallest / largest)
-
-
 @measures("ls-without-collapse")
 def without_collapse(several):
     texts, margins = [], []
     for name, runs in several.items():
-        share = np.array([least_spread(run) for run in runs])
+        share = np.array([run.least_spread for run in runs])
         texts.append(f"{name}: {span(share)} of the largest")
         margins.append(Every(share - 0.05))
     return Finding(

@@ -87,6 +87,15 @@ def record_name(function) -> str:
     return f"ls-{function.__name__.replace('_', '-')}"
 
 
+def least_spread(run) -> float:
+    """The smallest singular value of the embedding where a run separates, over the largest; 0 where it does not."""
+    if run.separable_at is None:
+        return 0.0
+    z = run.z[np.searchsorted(run.steps, run.separable_at)]
+    largest, *_, smallest = np.linalg.svd(z - z.mean(0), compute_uv=False)
+    return float(smallest / largest)
+
+
 # The settings of each record, the one named last fastest.
 
 
@@ -231,7 +240,7 @@ RECIPES["ls-several"] = Recipe(
     "three and four clusters in two and three dimensions, five seeds",
     separability.run,
     several_clusters(),
-    fields("x"),
+    fields("x", "z", least_spread=least_spread),
     ("loss",),
     start=0.1,
     record=("loss",),
@@ -249,7 +258,7 @@ RECIPES["ls-linear-maps"] = Recipe(
     "maps linear in their weights, three sets of features, from a tight start, five seeds",
     variants.run,
     linear_maps(),
-    fields("x"),
+    fields("x", "z"),
     ("theta",),
     start=0.1,
     record=("theta", "drift"),

@@ -37,7 +37,7 @@ POINTS = Config(compare="pair", width=64, **LARS)
 
 # What the reducers below read: quantities on request.
 BOTH = ("cka", "nccc")
-MOVED = ("cka", "rsa", "gap", "weight_angle", "distance", "moved")
+MOVED = ("cka", "weight_angle")
 LABELLED = ("cka", "rsa", "gap", "nccc")
 SIMILARITIES = ("cka", "rsa", "cka_train", "rsa_train")
 
@@ -93,15 +93,6 @@ def class_angles(result) -> np.ndarray:
     return np.array([plain, projected])
 
 
-def lengths(result) -> np.ndarray:
-    """(10, 2, T) how far the mean embedding of a class has moved, for DCL and NSCL."""
-    found = []
-    for z in by_class(result.z, result.labels):
-        mean = z.mean(2)  # (T, M, d)
-        found.append(np.linalg.norm(mean - mean[0], axis=-1)[:, :2].T)
-    return np.array(found)
-
-
 def within(result) -> np.ndarray:
     """(M, T) share of the variance of the unit embeddings that is within classes."""
     unit = result.z / np.linalg.norm(result.z, axis=-1, keepdims=True)
@@ -110,12 +101,9 @@ def within(result) -> np.ndarray:
 
 
 def apart(results):
-    """What SA Fig. 1 and 6 need, of DCL, NSCL and the twin."""
-    columns = over_time(results, *MOVED)
-    return columns | {
-        "class_angle": np.array([class_angles(r) for r in results], np.float32),
-        "class_moved": np.array([lengths(r) for r in results], np.float32),
-    }
+    """What SA Fig. 1 needs, of DCL, NSCL and the twin."""
+    turned = np.array([class_angles(r) for r in results], np.float32)
+    return over_time(results, *MOVED) | {"class_angle": turned}
 
 
 def labelled(results):
@@ -159,10 +147,9 @@ OF_LOSSES = {
     "probe": "run loss",
     "steps": "step",
     "class_angle": "run embedding class step",
-    "class_moved": "run class pair step",
 }
 OF_PAIRS = dict.fromkeys(SIMILARITIES, "run step")
-TWINS = {"loss": ("dcl", "nscl", "twin"), "pair": ("dcl", "nscl"), "embedding": ("plain", "by PCA")}
+TWINS = {"loss": ("dcl", "nscl", "twin"), "embedding": ("plain", "by PCA")}
 LOSSES = {"loss": NAMES["labels"]}
 
 # What the claims are judged on beside these: runs of seconds, kept as they are but for their embeddings.

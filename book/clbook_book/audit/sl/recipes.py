@@ -72,11 +72,11 @@ def over_time(values: list) -> np.ndarray:
 
 
 def trained(results: list) -> dict:
-    """Curves of `modadd.run`s, (runs, T), accuracies (runs, starts, T'), and vectors at the start and at the end."""
+    """Curves of `modadd.run`s, (runs, T), accuracies (runs, starts, T'), and all vectors at the end."""
     accuracies = [np.array([*r.accuracy.values()]).reshape(len(r.accuracy), -1) for r in results]
     found = curves(results, (*CURVES, "floor"))
     found["accuracy_at"] = results[0].accuracy_at
-    found["tables"] = np.stack([r.tables[[0, -1]] for r in results]).astype(np.float16)
+    found["tables"] = np.stack([r.tables[-1] for r in results]).astype(np.float16)
     found["accuracy"] = over_time(accuracies)
     return found
 
@@ -116,12 +116,12 @@ def runs_of(name: str, kind: type, quantities) -> dict[str, list]:
 
 
 def by_name(name: str) -> dict[str, list[modadd.Result]]:
-    """{variant: the Results, a seed each} of a record that `trained` made; their tables are the first and the last."""
+    """{variant: the Results, a seed each} of a record that `trained` made; their tables are the last."""
 
     def quantities(one):
         found = {curve: one[curve].values for curve in (*CURVES, "floor")}
         found["steps"] = one.step.values
-        found["tables"] = one.tables.values.astype(np.float32)
+        found["tables"] = one.tables.values.astype(np.float32)[None]
         found["accuracy"] = {
             start: one.accuracy.sel(start=start).values for start in one.start.values
         }
@@ -168,7 +168,7 @@ AXES = {
     "steps": "step",
     "table_steps": "table_step",
     "groups": "run table_step",
-    "tables": "run moment symbol dim",
+    "tables": "run symbol dim",
     "accuracy_at": "classifier_step",
     "accuracy": "run start classifier_step",
 }

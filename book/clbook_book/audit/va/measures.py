@@ -265,10 +265,14 @@ def powers(x, errors) -> np.ndarray:
     return np.polyfit(np.log(x), np.log(errors), 1)[0]
 
 
-def by_delta(runs, error) -> np.ndarray:
-    """p of error ~ delta^p, one a seed, from runs[delta][seed] and error(run)."""
-    deltas = [row[0].config.delta for row in runs]
-    return powers(deltas, [list(map(error, row)) for row in runs])
+def errors_of(runs, name: str) -> np.ndarray:
+    """(deltas, seeds) an error of the record `va-tight`, from runs[delta][seed]."""
+    return np.array([[getattr(run, name) for run in row] for row in runs])
+
+
+def by_delta(runs, name: str) -> np.ndarray:
+    """p of error ~ delta^p, one a seed."""
+    return powers([row[0].config.delta for row in runs], errors_of(runs, name))
 
 
 @measures("va-theorem-4-5")
@@ -348,18 +352,11 @@ def stationary(life):
     )
 
 
-def scatter(run) -> float:
-    """How much the first velocities of the points differ from their cluster's mean, relative to all velocities."""
-    velocity = run.measured[0]
-    means = np.array([velocity[run.labels == q].mean(0) for q in np.unique(run.labels)])
-    return float(np.linalg.norm(velocity - means[run.labels]) / np.linalg.norm(velocity))
-
-
 @measures("va-same-direction")
 def same_direction(pushes, tight):
     within, together = np.moveaxis(np.array(list(pushes.values())), -1, 0)  # (dimensions, seeds)
-    axes = by_delta(tight["random start"], scatter)
-    line = by_delta(tight["centres on a line"], scatter)
+    axes = by_delta(tight["random start"], "off_cluster")
+    line = by_delta(tight["centres on a line"], "off_cluster")
     return Finding(
         f"{span(within, '.3f')} long; of all four clusters together {span(together, '.2g')}; velocities in a cluster "
         f"differ with p = {span(axes, '.2f')} for orthogonal centres, {span(line, '.2f')} on a line",
@@ -373,9 +370,9 @@ def same_direction(pushes, tight):
 @measures("va-fig-5-eq-21")
 def on_a_line(tight):
     runs = tight["centres on a line"]
-    p = by_delta(runs, lambda run: run.error("mean"))
-    blocks = by_delta(runs, lambda run: run.error("blocks"))
-    errors = [run.error("mean") for row in runs for run in row]
+    p = by_delta(runs, "off_mean")
+    blocks = by_delta(runs, "off_blocks")
+    errors = errors_of(runs, "off_mean")
     return Finding(
         f"error {span(errors, '.2g')}, p = {span(p, 'z.2f')}; with all blocks of the kernel "
         f"{span(blocks, '.2f')}",
@@ -444,5 +441,5 @@ def free_uniform(free):
 
 @measures("va-theorem-4-5-mean")
 def mean_gradient(tight):
-    p = by_delta(tight["random start"], lambda run: run.error("mean"))
+    p = by_delta(tight["random start"], "off_mean")
     return Finding(rf"error ~ $\delta^p$, p = {span(p, '.2f')}", p - ORDER)

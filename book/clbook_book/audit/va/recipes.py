@@ -91,6 +91,23 @@ def curves_and_places(results) -> dict[str, np.ndarray]:
     return columns
 
 
+def off_cluster(run) -> float:
+    """How much the first velocities of the points differ from their cluster's mean, relative to all velocities."""
+    velocity = run.measured[0]
+    means = np.array([velocity[run.labels == q].mean(0) for q in np.unique(run.labels)])
+    return float(np.linalg.norm(velocity - means[run.labels]) / np.linalg.norm(velocity))
+
+
+def off_mean(run) -> float:
+    """The relative error of Theorem 4.5 with the mean of the gradients over a cluster."""
+    return run.error("mean")
+
+
+def off_blocks(run) -> float:
+    """The same with all blocks of the kernel."""
+    return run.error("blocks")
+
+
 AXES = {
     **dict.fromkeys((*LIVED, "tail", "apart"), "run step"),
     "steps": "step",
@@ -105,6 +122,8 @@ STARTS = {
     "centres on a line": computed.FINE.replace(centres="line", clusters=4),
 }
 TIGHT = sum((combined(base, delta=computed.DELTAS, seed=FIVE) for base in STARTS.values()), [])
+VELOCITIES = ("measured", "mean", "blocks")
+TIGHT_ERRORS = {"off_cluster": off_cluster, "off_mean": off_mean, "off_blocks": off_blocks}
 THREE_FLOWS = tuple(
     config
     for seed in FIVE
@@ -125,10 +144,10 @@ RECIPES["va-tight"] = Recipe(
     "one step of clusters of five radii, three starts, five seeds",
     kernel.run,
     TIGHT,
-    fields("x", "views", "z", "copies"),
+    fields("x", "views", "z", "copies", *VELOCITIES, **TIGHT_ERRORS),
     ("spread",),
     start=1.0,
-    record=("measured", "mean", "own", "blocks"),
+    record=VELOCITIES,
 )
 RECIPES["va-three-flows"] = Recipe(
     "the flow through a network, through one that sees |x| alone, and without a network, five seeds",
