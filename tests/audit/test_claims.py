@@ -11,6 +11,7 @@ import types
 import numpy as np
 import pytest
 import scipy.stats
+import shaken
 from controls import controlled, judged, listed, real
 
 from clbook_book.audit import __main__ as command_line
@@ -279,12 +280,12 @@ def test_what_judges_with_shaken_starts_may_fail_and_may_know_more_claims(monkey
     def ran(*command, **how):
         return types.SimpleNamespace(stdout=next(outputs), returncode=1)
 
-    monkeypatch.setattr(command_line.subprocess, "run", ran)
-    assert command_line.changed(["ls"], "1e-6", "1") == [
+    monkeypatch.setattr(shaken.subprocess, "run", ran)
+    assert shaken.changed(["ls"], "1e-6", "1") == [
         "ls-eq-14: misprinted -> fails",
         "ls-new: not in the list -> fails",
     ]
     with pytest.raises(
         RuntimeError, match="clbook_book.audit ls --json - ended with 1: its message"
     ):
-        command_line.changed(["ls"], "1e-6", "1")
+        shaken.changed(["ls"], "1e-6", "1")

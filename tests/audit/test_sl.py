@@ -71,9 +71,11 @@ def test_optimum_is_the_chapters():
 @pytest.mark.parametrize("d", [1, 3])
 def test_twins_have_one_vector_for_any_given_contexts_that_span(d):
     contexts = np.random.default_rng(0).normal(size=(JOINT.shape[1], d))
-    z, same = tables.optimum(JOINT, d, contexts=contexts)
+    given, p = torch.from_numpy(contexts), torch.from_numpy(JOINT)
+    start = torch.randn(len(JOINT), d, generator=torch.Generator().manual_seed(0)).double()
+    (z,) = tables.minimised(lambda z: lookup.infonce(z, given, p)[0], [start])
     near, far = tables.distances(z, tables.TWINS)
-    assert np.array_equal(same, contexts) and near.max() < 1e-6 < far.min() / 100
+    assert near.max() < 1e-6 < far.min() / 100
 
 
 @pytest.mark.parametrize("d, meet", [(4, True), (8, False)])
@@ -191,17 +193,13 @@ def test_pytorchs_encoder_without_dropout_is_the_chapters_from_the_same_weights(
     torch.testing.assert_close(program.encode(given, contexts[None])[0], net(contexts))
 
 
-def test_its_training_is_the_chapters_steps_in_place():
-    class Plainly(plain.Plain):
-        contrastive_epoch = modadd.experiment.Addition.contrastive_epoch
-
+def test_its_samples_and_batches_are_the_chapters_of_the_seed():
     for dropout in (0.0, 0.1):
         config = PLAIN.replace(dropout=dropout, classifier="both", classifier_epochs=10)
-        found, same = plain.run(config, record="all"), Plainly.run(config)
-        assert np.array_equal(found.loss, same.loss) and found.loss[-1] < found.loss[0]
-        assert np.array_equal(found.tables, same.tables) and found.accuracy["random"].shape == (2,)
+        found = plain.run(config, record="all")
+        assert found.loss[-1] < found.loss[0] and found.accuracy["random"].shape == (2,)
         chapters = modadd.run(modadd.Config(N=6, k=3, batch=12, hidden=16, epochs=4), record="all")
-        assert np.array_equal(found.floor, chapters.floor)  # the samples and batches of this seed
+        assert np.array_equal(found.floor, chapters.floor)
 
 
 def test_what_is_dropped_hangs_on_the_seed_alone_and_leaves_pytorchs_generator_as_it_was():

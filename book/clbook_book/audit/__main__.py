@@ -3,45 +3,16 @@
 python -m clbook_book.audit                          all claims, a line each
 python -m clbook_book.audit ls --item "LS Fig. 4"    the claims of that item, with what was measured
 python -m clbook_book.audit --write                  and take the verdicts into the committed list, verdicts.txt
-python -m clbook_book.audit --shake 1e-6             the verdicts that change when every random start is shaken
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 from clbook.data import written
-from clbook.environment import cache_folder
 from clbook_book.audit.judging import NAMES, committed, paper, write
-
-
-def changed(names: list[str], shake: str, threads: str) -> list[str]:
-    """The verdicts that differ from the committed list with starts shaken by `shake`, on so many threads.
-
-    Raises:
-        RuntimeError: the process that judges them ended without any.
-    """
-    # A cache of its own, so that no run of another number of threads is taken.
-    cache = str(cache_folder() / f"threads-{threads}")
-    env = {"CLBOOK_SHAKE": shake, "OMP_NUM_THREADS": threads, "CLBOOK_CACHE": cache}
-    command = [sys.executable, "-m", "clbook_book.audit", *names, "--json", "-"]
-    run = subprocess.run(command, env=os.environ | env, stdout=subprocess.PIPE, check=False)
-    if not run.stdout:  # it returns 1 where a verdict has changed, too
-        raise RuntimeError(
-            f"{' '.join(command)} ended with {run.returncode}: its message stands above"
-        )
-    known = committed()
-    lines = []
-    for row in json.loads(run.stdout):
-        before = known.get(row["id"], "not in the list")
-        if row["verdict"] != before:
-            lines.append(f"{row['id']}: {before} -> {row['verdict']}")
-    return lines
 
 
 def main() -> int:
@@ -57,22 +28,11 @@ def main() -> int:
     parser.add_argument("--claim", help="this claim alone, by its id")
     parser.add_argument("--json", metavar="FILE", help="write the rows there; - for here")
     parser.add_argument("--write", action="store_true", help="take the verdicts into verdicts.txt")
-    parser.add_argument("--shake", help="relative size of the perturbation of every start")
     asked = parser.parse_args()
     for name in asked.papers:
         if name not in lower:
             parser.error(f"paper={name!r}: allowed are {', '.join(lower)}")
     names = asked.papers or lower
-
-    if asked.shake:
-        found = []
-        for threads in ("1", "2"):
-            lines = changed(names, asked.shake, threads)
-            print(
-                f"threads {threads}: {len(lines)} verdicts changed", *lines, sep="\n  ", flush=True
-            )
-            found += lines
-        return int(bool(found))
 
     known = committed()
     rows = []

@@ -9,6 +9,7 @@ from clbook.experiments.content_style import collapse
 from clbook_book import records
 from clbook_book.audit.cs import computed, flow, optima, recipes
 from clbook_book.audit.cs.computed import of_seeds
+from clbook_book.audit.judging import of_computed, of_record
 from clbook_book.course.content_style import series
 
 SEEDS, FIVE = recipes.SEEDS, recipes.FIVE
@@ -29,10 +30,8 @@ SCALINGS = {
 # The abstract, Sections 2 and 3.
 
 
-@functools.cache
-def keeping():
-    """{world: of each seed, the losses of maps that keep content and scale style, and what can be read from them}."""
-    return records.value("cs-keeping")
+# {world: of each seed, the losses of maps that keep content and scale style, and what can be read from them}.
+keeping = of_computed("cs-keeping")
 
 
 @functools.cache
@@ -77,10 +76,8 @@ def shield():
     return recipes.runs_of("cs-projectors", recipes.projector_configs())
 
 
-@functools.cache
-def classes():
-    """The record of encoders of four classes."""
-    return records.load("cs-classes")
+# The record of encoders of four classes.
+classes = of_record("cs-classes")
 
 
 # Section 4.1: Figure 1 and Table 1.
@@ -92,31 +89,19 @@ def sphere_grid():
     return series.grid_rows(records.runs("cs-sphere-grid"))
 
 
-@functools.cache
-def parts():
-    """{(world, d_c): (seeds, 3, maps) alignment, uniformity and total of the linear maps of the table of losses}."""
-    return records.value("cs-parts")
-
-
-@functools.cache
-def temperatures():
-    """{encoder: style's gain over content's, as trained and with the temperatures undone, (2, TAUS)} (a record)."""
-    return records.value("cs-temperatures")
+# {(world, d_c): (seeds, 3, maps) alignment, uniformity and total of the linear maps of the table of losses}.
+parts = of_computed("cs-parts")
+# {encoder: style's gain over content's, as trained and with the temperatures undone, (2, TAUS)} (a record).
+temperatures = of_computed("cs-temperatures")
 
 
 # Section 4.2: Figure 2 and Table 2.
 
 
-@functools.cache
-def digits():
-    """The record of the projector on digits, outputs of variance 1."""
-    return records.load("cs-digits")
-
-
-@functools.cache
-def norms():
-    """The record of the projector on CIFAR-10, outputs normalised or standardised."""
-    return records.load("photographs-norms")
+# The record of the projector on digits, outputs of variance 1.
+digits = of_record("cs-digits")
+# The record of the projector on CIFAR-10, outputs normalised or standardised.
+norms = of_record("photographs-norms")
 
 
 @functools.cache
@@ -126,10 +111,8 @@ def walls():
     return {encoder: records.load(name) for encoder, name in names.items()}
 
 
-@functools.cache
-def slow():
-    """The record of the projector on CIFAR-10, outputs normalised, at the rate of the outputs of variance 1."""
-    return records.load("photographs-rate")
+# The record of the projector on CIFAR-10, outputs normalised, at the rate of the outputs of variance 1.
+slow = of_record("photographs-rate")
 
 
 # Appendices A and B: matrices and assumptions.
@@ -162,10 +145,8 @@ def scaled():
     return found
 
 
-@functools.cache
-def errors():
-    """Of each seed the relative errors of Lemma 5, corrected, as printed, without the negatives' gradient."""
-    return records.value("cs-errors")
+# Of each seed the relative errors of Lemma 5, corrected, as printed, without the negatives' gradient.
+errors = of_computed("cs-errors")
 
 
 @functools.cache
@@ -200,25 +181,17 @@ def estimates():
     return {n: np.stack(of_seeds(_covariances, n, seeds=FIVE)) for n in sizes}
 
 
-@functools.cache
-def readings():
-    """{start: (style sd, number of pairs, seed) share of the seven d_c that are read off rightly}."""
-    return records.value("cs-readings")
-
-
-@functools.cache
-def recipe():
-    """{(content sd, name of a tau_c): (tau_c, (seeds,) how much faster content grows)}."""
-    return records.value("cs-recipe")
+# {start: (style sd, number of pairs, seed) share of the seven d_c that are read off rightly}.
+readings = of_computed("cs-readings")
+# {(content sd, name of a tau_c): (tau_c, (seeds,) how much faster content grows)}.
+recipe = of_computed("cs-recipe")
 
 
 # Appendix D: what is optimal.
 
 
-@functools.cache
-def surface():
-    """{d_c: (content, style) the loss of maps that find the latents and scale them}."""
-    return records.value("cs-surface")
+# {d_c: (content, style) the loss of maps that find the latents and scale them}.
+surface = of_computed("cs-surface")
 
 
 @functools.cache
@@ -277,7 +250,5 @@ def weak_decay():
     return records.runs("cs-weak-decay")[0]
 
 
-@functools.cache
-def decayed():
-    """The record of DirectCLR and SimCLR on digits, trained until unused weights have decayed."""
-    return records.load("cs-directclr")
+# The record of DirectCLR and SimCLR on digits, trained until unused weights have decayed.
+decayed = of_record("cs-directclr")

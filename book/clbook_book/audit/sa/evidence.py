@@ -17,7 +17,7 @@ from clbook.experiments import alignment
 from clbook.experiments.alignment import surrogate
 from clbook.results.sweep import combined
 from clbook_book import records
-from clbook_book.audit.judging import of_groups
+from clbook_book.audit.judging import of_computed, of_groups, of_record, of_runs
 from clbook_book.audit.sa import checks, recipes, weights
 from clbook_book.audit.sa.computed import FEW, SEEDS
 
@@ -27,18 +27,10 @@ REPEATING = surrogate.Config(classes=4, n=4, tau=5.0, eta=0.5, steps=1, replacem
 # Trainings of the chapter on alignment.
 
 
-@functools.cache
-def digits():
-    """Digits with five losses: momentum, 200 iterations; with `recipes.distances`."""
-    return records.runs("sa-digits")
-
-
-@functools.cache
-def long_pairs():
-    """DCL and NSCL alone on digits: 600 iterations with a constant rate."""
-    return records.runs("sa-long-pairs")
-
-
+# Digits with five losses: momentum, 200 iterations; with `recipes.distances`.
+digits = of_runs("sa-digits")
+# DCL and NSCL alone on digits: 600 iterations with a constant rate.
+long_pairs = of_runs("sa-long-pairs")
 # {number of classes, 2 to 50: runs of synthetic points with four losses}.
 by_classes = of_groups("sa-by-classes", "classes")
 
@@ -52,10 +44,8 @@ def sized():
     return records.load("sa-batch").cka.isel(step=-1)
 
 
-@functools.cache
-def plateau():
-    """The same three for 6,000 iterations."""
-    return records.load("sa-plateau")
+# The same three for 6,000 iterations.
+plateau = of_record("sa-plateau")
 
 
 @functools.cache
@@ -64,28 +54,14 @@ def momentum():
     return [records.load("alignment-longer"), records.load("alignment-fifty")]
 
 
-@functools.cache
-def long_lars():
-    """Digits, four losses, LARS, 3,000 iterations."""
-    return records.load("sa-lars")
-
-
-@functools.cache
-def subsets():
-    """DCL and NSCL on 2 to 10 random classes of digits, 60 epochs."""
-    return records.load("sa-subsets")
-
-
-@functools.cache
-def temperatures():
-    """DCL and NSCL at three temperatures, with a rate proportional to tau and with LARS."""
-    return records.load("sa-temperature")
-
-
-@functools.cache
-def widths():
-    """Four losses with LARS on digits and on synthetic points, perceptrons of two widths."""
-    return records.load("sa-widths")
+# Digits, four losses, LARS, 3,000 iterations.
+long_lars = of_record("sa-lars")
+# DCL and NSCL on 2 to 10 random classes of digits, 60 epochs.
+subsets = of_record("sa-subsets")
+# DCL and NSCL at three temperatures, with a rate proportional to tau and with LARS.
+temperatures = of_record("sa-temperature")
+# Four losses with LARS on digits and on synthetic points, perceptrons of two widths.
+widths = of_record("sa-widths")
 
 
 @functools.cache
@@ -125,19 +101,15 @@ def _batch_of_digits():
     return u1, u2, y
 
 
-@functools.cache
-def loss_gaps():
-    """{tau: (seeds, classes, 2) DCL and CL minus NSCL} of random embeddings of `computed.CLASSES` classes."""
-    return records.value("sa-loss-gaps")
+# {tau: (seeds, classes, 2) DCL and CL minus NSCL} of random embeddings of `computed.CLASSES` classes.
+loss_gaps = of_computed("sa-loss-gaps")
 
 
 # Theorem 1: descent on similarities.
 
 
-@functools.cache
-def coupled():
-    """Eq. 1 for CL and NSCL, three seeds of each setting: twelve of tau and C, then twelve of B and eta."""
-    return records.runs("sa-coupled")
+# Eq. 1 for CL and NSCL, three seeds of each setting: twelve of tau and C, then twelve of B and eta.
+coupled = of_runs("sa-coupled")
 
 
 @functools.cache
@@ -364,10 +336,8 @@ def networks():
     return [run for run in encoders()["network"] if not run.config.replacement]
 
 
-@functools.cache
-def wide_networks():
-    """A network with 512 hidden units and 128 outputs."""
-    return records.runs("sa-wide-networks")
+# A network with 512 hidden units and 128 outputs.
+wide_networks = of_runs("sa-wide-networks")
 
 
 def _free(begun: list) -> dict:
@@ -391,10 +361,8 @@ def free_near():
     return _free(recipes.NEAR)
 
 
-@functools.cache
-def from_one_angle():
-    """Angles on the circle from a nearly collapsed start."""
-    return records.runs("sa-from-one-angle")
+# Angles on the circle from a nearly collapsed start.
+from_one_angle = of_runs("sa-from-one-angle")
 
 
 @functools.cache

@@ -152,8 +152,8 @@ class OnWeights(Coupled):
         raise NotImplementedError
 
     def smoothness_of(self, config: Config, columns: dict) -> tuple[float, float]:
-        """G and beta of a run: known, or the largest of what was recorded."""
-        raise NotImplementedError
+        """G and beta of a run: the largest of what was recorded, where they are not known."""
+        return float(columns["G"].max()), float(columns["beta"].max())
 
     def table(self, w: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
         """Sigma (..., n, 2n) of weights w (..., p)."""
@@ -303,9 +303,6 @@ class Free(OnWeights):
     def embed(self, w, x):
         return normalize(w.unflatten(-1, (x.shape[-2], -1)), dim=-1)
 
-    def smoothness_of(self, config, columns):
-        return float(columns["G"].max()), float(columns["beta"].max())
-
 
 class OnNetwork(OnWeights):
     """Gradient descent on the weights of a network with one hidden layer of `hidden` tanh units; its `out` outputs are
@@ -328,9 +325,6 @@ class OnNetwork(OnWeights):
         W, b, V = w.split([x.shape[-1] * h, h, h * self.out], -1)
         hidden = torch.tanh(x @ W.unflatten(-1, (-1, h)) + b[..., None, :])
         return normalize(hidden @ V.unflatten(-1, (h, self.out)), dim=-1)
-
-    def smoothness_of(self, config, columns):
-        return float(columns["G"].max()), float(columns["beta"].max())
 
 
 class OnWideNetwork(OnNetwork):

@@ -30,27 +30,27 @@ FOUR = (
 NARROW = {"d": 16, "contexts": 12}  # 24 columns for 16 dimensions: too few for the twins to meet
 
 
+def extremes(optima: list, same: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Largest distance of the rows of each table that are `same`, smallest of the others."""
+    found = [distances(z, same) for z in optima]
+    return np.array([near.max() for near, _ in found]), np.array([far.min() for _, far in found])
+
+
 @one_thread()
 def views() -> tuple[np.ndarray, np.ndarray, float]:
     """Optima of SL eq. 1 on the views of `tables.views`, one table for both sides: farthest equivalent views, nearest
     others, (5,) each; and the nearest pair of a table whose pairs are not equivalent."""
-    found = []
-    for seed in SEEDS:
-        near, far = distances(tables.one_table(tables.views(seed)), TWINS)
-        found.append((near.max(), far.min()))
+    near, far = extremes([tables.one_table(tables.views(seed)) for seed in SEEDS], TWINS)
     broken, _ = distances(tables.one_table(tables.views(0, "contexts")), TWINS)
-    return *np.array(found).T, float(broken.min())
+    return near, far, float(broken.min())
 
 
 @one_thread()
 def aligned() -> tuple[np.ndarray, np.ndarray]:
     """Random tables that are aligned with their own task, without labels, zeros or decay: twins' largest distance, and
     that of the nearest others; (5,) each."""
-    found = []
-    for seed in SEEDS:
-        near, far = distances(optimum(equivalence.random_table(seed).joint, seed=seed)[0], TWINS)
-        found.append((near.max(), far.min()))
-    return tuple(np.array(found).T)
+    optima = [optimum(equivalence.random_table(seed).joint, seed=seed)[0] for seed in SEEDS]
+    return extremes(optima, TWINS)
 
 
 @one_thread()
@@ -59,11 +59,7 @@ def by_class(decay: float = 1e-3) -> tuple[np.ndarray, np.ndarray]:
     distance of equivalent symbols, and that of the nearest others, with a little decay; (5,) each."""
     joint, classes = tables.apart()
     kept = np.stack([joint[:, classes == k].sum(1) for k in range(8)], 1)
-    found = []
-    for seed in SEEDS:
-        near, far = distances(optimum(kept, decay=decay, seed=seed)[0], CLASSES)
-        found.append((near.max(), far.min()))
-    return tuple(np.array(found).T)
+    return extremes([optimum(kept, decay=decay, seed=seed)[0] for seed in SEEDS], CLASSES)
 
 
 @one_thread()

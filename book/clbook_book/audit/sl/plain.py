@@ -17,7 +17,6 @@ from torch import Tensor, nn
 from clbook.experiments import modadd
 from clbook.experiments.modadd.classifier import During, Weights
 from clbook.experiments.modadd.experiment import START, Addition
-from clbook.training.optim import BETA1, BETA2, TINY
 from clbook.training.settings import setting
 from clbook.training.streams import stream
 
@@ -137,21 +136,6 @@ class Plain(Addition):
         self.encoder = encoder
         return [table[None], *first]
 
-    def contrastive_epoch(self, s, weights, order):
-        """As `Addition.contrastive_epoch`, but Adam works in place on one copy an epoch, which takes less time."""
-        c, total = self.config, 0
-        weights = [w.detach().clone().requires_grad_() for w in weights]
-        first = [mean.clone() for mean in s.memory["first"]]
-        second = [mean.clone() for mean in s.memory["second"]]
-        updates = s.memory["updates"].clone()
-        for symbols, contexts in self.batches(s, order):
-            losses = self.objective(weights, symbols, contexts)
-            slopes = self.gradients(losses, weights)
-            updates += 1
-            descend(weights, slopes, first, second, updates, c)
-            total = total + losses.detach() * (symbols.shape[1] / c.samples)
-        return weights, {"first": first, "second": second, "updates": updates}, total
-
     def begin(self, s):
         with drawing(s.noise.item()):
             return super().begin(s)
@@ -162,26 +146,6 @@ class Plain(Addition):
             return super().step(s, drawn, losses, t)
         with drawing(drawn.noise.item()):
             return super().step(s, drawn, losses, t)
-
-
-@torch.no_grad()
-def descend(weights: Weights, slopes: Weights, first: Weights, second: Weights, updates, c: Config):
-    """`torch.optim.Adam`, in place: `updates` (1,) counts this one already."""
-    torch._fused_adam_(
-        weights,
-        [slope.contiguous() for slope in slopes],
-        first,
-        second,
-        [],
-        [updates[0]] * len(weights),
-        lr=c.lr,
-        beta1=BETA1,
-        beta2=BETA2,
-        weight_decay=c.decay,
-        eps=TINY,
-        amsgrad=False,
-        maximize=False,
-    )
 
 
 def noise(generator: torch.Generator) -> Tensor:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import torch
 from scipy import optimize
@@ -56,67 +58,51 @@ def views(seed: int = 0, broken: str = "none") -> np.ndarray:
 # Optima.
 
 
-@one_thread()
-def optimum(
-    joint: np.ndarray,
-    d: int = 8,
-    *,
-    contexts: np.ndarray | None = None,
-    decay: float = 0.0,
-    seed: int = 0,
-    start: tuple | None = None,
-) -> tuple[np.ndarray, np.ndarray]:
-    """Z (S, d) and C (P, d) that minimise SL eq. 2 in the limit of large batches (`lookup.infonce`), by L-BFGS.
-
-    Args: joint (S, P); contexts (P, d): given, and not moved (a frozen encoder); decay: lambda of the penalty
-    lambda/2 (|Z|^2 + |C|^2); start: Z and C in place of draws from N(0, 1) by `seed`.
-    """
-    p, generator = torch.from_numpy(joint), torch.Generator().manual_seed(seed)
-    z, c = (torch.randn(n, d, generator=generator, dtype=torch.float64) for n in joint.shape)
-    if start is not None:
-        z, c = map(torch.as_tensor, start)
-    free = [z.clone(), c.clone()] if contexts is None else [z.clone()]
-    sizes = [w.numel() for w in free]
+def minimised(loss: Callable, start: list[torch.Tensor]) -> list[np.ndarray]:
+    """The tables at a minimum of loss(*tables), from `start`, by L-BFGS."""
+    sizes = [table.numel() for table in start]
 
     def unpacked(flat):
         parts = torch.from_numpy(flat.copy()).split(sizes)
-        tables = [part.view_as(w) for part, w in zip(parts, free, strict=True)]
-        return tables if contexts is None else [*tables, torch.as_tensor(contexts)]
+        return [part.view_as(table) for part, table in zip(parts, start, strict=True)]
 
     def objective(flat):
-        tables = [w.requires_grad_(k < len(free)) for k, w in enumerate(unpacked(flat))]
-        loss = lookup.infonce(*tables, p)[0] + decay / 2 * sum(
-            w.square().sum() for w in tables[: len(free)]
-        )
-        slopes = torch.autograd.grad(loss, tables[: len(free)])
-        return loss.item(), torch.cat([slope.flatten() for slope in slopes]).numpy()
+        tables = [table.requires_grad_() for table in unpacked(flat)]
+        value = loss(*tables)
+        slopes = torch.autograd.grad(value, tables)
+        return value.item(), torch.cat([slope.flatten() for slope in slopes]).numpy()
 
-    end = optimize.minimize(
-        objective,
-        torch.cat([w.flatten() for w in free]).numpy(),
-        jac=True,
-        method="L-BFGS-B",
-        options=PRECISELY,
-    )
-    return tuple(w.detach().numpy() for w in unpacked(end.x))
+    flat = torch.cat([table.flatten() for table in start]).numpy()
+    end = optimize.minimize(objective, flat, jac=True, method="L-BFGS-B", options=PRECISELY)
+    return [table.numpy() for table in unpacked(end.x)]
+
+
+@one_thread()
+def optimum(
+    joint: np.ndarray, d: int = 8, *, decay: float = 0.0, seed: int = 0, start: tuple | None = None
+) -> list[np.ndarray]:
+    """Z (S, d) and C (P, d) that minimise SL eq. 2 in the limit of large batches (`lookup.infonce`).
+
+    Args: joint (S, P); decay: lambda of the penalty lambda/2 (|Z|^2 + |C|^2); start: Z and C in place of draws from
+    N(0, 1) by `seed`.
+    """
+    p, generator = torch.from_numpy(joint), torch.Generator().manual_seed(seed)
+    first = [torch.randn(n, d, generator=generator, dtype=torch.float64) for n in joint.shape]
+    if start is not None:
+        first = [torch.as_tensor(table) for table in start]
+
+    def loss(z, c):
+        return lookup.infonce(z, c, p)[0] + decay / 2 * (z.square().sum() + c.square().sum())
+
+    return minimised(loss, first)
 
 
 @one_thread()
 def one_table(joint: np.ndarray, d: int = 8, *, seed: int = 0) -> np.ndarray:
-    """Z (S, d) that minimises SL eq. 1 in the limit of large batches: one table for both views; by L-BFGS, as above."""
+    """Z (S, d) that minimises SL eq. 1 in the limit of large batches: one table for both views."""
     p, generator = torch.from_numpy(joint), torch.Generator().manual_seed(seed)
     start = torch.randn(len(joint), d, generator=generator, dtype=torch.float64)
-
-    def objective(flat):
-        z = torch.from_numpy(flat.copy()).view_as(start).requires_grad_()
-        loss = lookup.infonce(z, z, p)[0]
-        (slope,) = torch.autograd.grad(loss, z)
-        return loss.item(), slope.flatten().numpy()
-
-    end = optimize.minimize(
-        objective, start.flatten().numpy(), jac=True, method="L-BFGS-B", options=PRECISELY
-    )
-    return end.x.reshape(start.shape)
+    return minimised(lambda z: lookup.infonce(z, z, p)[0], [start])[0]
 
 
 # What is measured.
