@@ -235,6 +235,14 @@ def of_groups(name: str, *settings: str) -> Callable:
     return functools.cache(groups)
 
 
+def computed_records(paper: str, *functions: Callable) -> dict[str, records.Computed]:
+    """{name: Recipe} of the records of what functions of `<paper>/computed.py` give."""
+    found = {}
+    for function in functions:
+        found[f"{paper}-{function.__name__.replace('_', '-')}"] = records.Computed(function)
+    return found
+
+
 # What stands in a paper.
 
 
@@ -363,3 +371,15 @@ def counted(found) -> str:
     """How many of some things are true, as "3 of 5", for a Finding's text."""
     found = np.asarray(found)
     return f"{found.sum()} of {found.size}"
+
+
+# Findings of numbers alone.
+
+
+def lists(numbers: dict, *conditions, form=".2f", before="", words=listed) -> Finding:
+    """Finding with all numbers under each name, or with `words` for them."""
+    texts = [f"{name} {words(values, form)}" for name, values in numbers.items()]
+    return Finding(before + "; ".join(texts), *conditions)
+
+
+ranges = functools.partial(lists, words=span)  # with the range of the numbers

@@ -9,6 +9,7 @@ from clbook.experiments.content_style import Config, projector
 from clbook.results.labelled import padded
 from clbook_book import records
 from clbook_book.audit.cs import computed, encoders
+from clbook_book.audit.judging import computed_records
 from clbook_book.course.content_style import recipes as chapter
 from clbook_book.course.content_style.recipes import (
     PLAIN,
@@ -21,7 +22,7 @@ from clbook_book.course.content_style.recipes import (
     style_read,
 )
 from clbook_book.course.content_style.series import SPHERE, grid_configs
-from clbook_book.records import Computed, Recipe, fields
+from clbook_book.records import Recipe, fields
 
 SEEDS = range(3)
 SDS = (0.05, 0.15, 0.3)
@@ -184,19 +185,11 @@ def shielded(results):
 
 
 def direct(results):
-    """Loss over time; at the end the readouts of h, r (NaN for SimCLR), z, what is added to h, what is left of the
-    last layer's weights."""
+    """Loss over time; at the end what is added to h, and what is left of the last layer's weights."""
     found = stacked("loss")(results)
     found["added"] = np.float32([r.added[-1] for r in results])
     found["left"] = np.float32([r.rows[-1] / r.rows[0] for r in results])
-    found["readout"] = np.float32([by_place(r) for r in results])
     return found
-
-
-def by_place(result) -> list[float]:
-    """The readouts of h, r and z at the end; NaN for a place that the method does not have."""
-    last = dict(zip(result.places, result.readout[-1], strict=True))
-    return [last.get(place, np.nan) for place in ("h", "r", "z")]
 
 
 COLLAPSE = stacked("loss", "within", cosines="cosines", style="style_r2")
@@ -239,7 +232,8 @@ def of_deep(says, run, variants: dict, seeds=SEEDS) -> Recipe:
     return of_variants(says, run, variants, deep, ("loss",), seeds, start=0.01, record=asked)
 
 
-COMPUTED = (
+RECIPES = computed_records(
+    "cs",
     computed.keeping,
     computed.parts,
     computed.temperatures,
@@ -248,7 +242,6 @@ COMPUTED = (
     computed.recipe,
     computed.surface,
 )
-RECIPES = {f"cs-{one.__name__.replace('_', '-')}": Computed(one) for one in COMPUTED}
 RECIPES["cs-five"] = Recipe(
     "linear encoders in the box and on the sphere, five seeds",
     cs.run,
@@ -336,6 +329,5 @@ RECIPES["cs-directclr"] = of_variants(
     direct,
     ("loss",),
     start=0.1,
-    record=("readout", "added"),
-    labels={"place": ("h", "r", "z")},
+    record=("added",),
 )

@@ -68,22 +68,17 @@ def first_variation(
     e = e.detach()
     similar, apart = eta(e), e[:, None, :, None] - e[None, :, None]  # [a, b, i, j, d]
     own = similar.diagonal(dim1=2, dim2=3)
-    change = -similar / tau
+    between = apart.diagonal(dim1=2, dim2=3)  # the views of a point, [a, b, d, i]
     steep = 1 / (1 + ratio(e))
+    of_anchor = steep[..., None] * similar
+    both = (of_anchor + of_anchor.transpose(0, 1)).mean(3)
+    back = torch.einsum("abi,abdi->abid", both / own, between) / tau
 
     def formula(partner):
         """partner[a, b, j]: Psi' of G at y_j, divided by eta(T y, T' y)."""
-        pull = (
-            ((steep / own)[..., None] + partner[:, :, None])[..., None] * change[..., None] * apart
-        )
-        both = steep[..., None] * similar + steep.transpose(0, 1)[..., None] * similar.transpose(
-            0, 1
-        )
-        back = (change.diagonal(dim1=2, dim2=3) / own.square())[..., None] * apart.diagonal(
-            dim1=2, dim2=3
-        ).mT
-        inner = pull.mean(3) - both.mean(3)[..., None] * back  # [a, b, i, d]
-        return (inner.mean(1) * h).sum(-1).mean().item()
+        weight = (steep / own)[..., None] + partner[:, :, None]
+        pull = torch.einsum("abij,abijd->abid", weight * similar, apart) / (n * tau)
+        return ((back - pull).mean(1) * h).sum(-1).mean().item()
 
     return {
         "autograd": (slope * h).sum().item(),

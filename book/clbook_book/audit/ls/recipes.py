@@ -13,9 +13,10 @@ from clbook.experiments.separability import condition
 from clbook.metrics import linear_probe
 from clbook.results.labelled import padded
 from clbook.results.sweep import combined
+from clbook_book.audit.judging import computed_records
 from clbook_book.audit.ls import batches, computed, repair, variants
 from clbook_book.course.separability.recipes import conditions, grid, over_time
-from clbook_book.records import Computed, Recipe, fields
+from clbook_book.records import Recipe, fields
 
 SETS = {
     "clusters": {"steps": 1000},
@@ -67,24 +68,6 @@ AXES = {
     "labels": "run point",
     "path": "run point step",
 }
-
-COMPUTED = (
-    computed.linear_errors,
-    computed.linear_powers,
-    computed.growth,
-    computed.blocks,
-    computed.thetas,
-    computed.overlapping,
-    computed.overlapping_moved,
-    computed.explicit,
-    computed.growing,
-    computed.step_errors,
-)
-
-
-def record_name(function) -> str:
-    """The name of the record of what a function of `computed` gives."""
-    return f"ls-{function.__name__.replace('_', '-')}"
 
 
 def least_spread(run) -> float:
@@ -148,7 +131,19 @@ DEEP = MNIST.replace(hidden=(100, 100, 100), lr_over_tau=0.1, steps=5000)
 
 SET_OF_RUN = np.tile(np.repeat([*SETS], 5), len(LOSSES))  # of `full_losses`
 
-RECIPES = {record_name(one): Computed(one) for one in COMPUTED}
+RECIPES = computed_records(
+    "ls",
+    computed.linear_errors,
+    computed.linear_powers,
+    computed.growth,
+    computed.blocks,
+    computed.thetas,
+    computed.overlapping,
+    computed.overlapping_moved,
+    computed.explicit,
+    computed.growing,
+    computed.step_errors,
+)
 RECIPES["ls-full-loss"] = Recipe(
     "clusters and a donut under eq. 12, the same with both samples augmented, and eq. 3, five seeds",
     variants.run,

@@ -1,12 +1,11 @@
 """How SA's claims are measured, mostly in the order of items.yaml. What the measures share comes first."""
 
-import functools
 import itertools
 
 import numpy as np
 
 from clbook import theory
-from clbook_book.audit.judging import Every, Finding, Measures, counted, listed, span
+from clbook_book.audit.judging import Every, Finding, Measures, counted, listed, lists, ranges, span
 from clbook_book.audit.sa.computed import CLASSES
 from clbook_book.audit.sa.recipes import SIMILARITIES
 
@@ -14,18 +13,6 @@ measures = Measures()
 NSCL, SCL = 1, 2  # columns of what a run of the chapter records
 ROOM = 1e-9  # of rounding, in inequalities that may be attained
 GAPS = {"nscl": "NSCL", "supcon": "SCL"}  # the losses whose weight gap to DCL is looked at
-
-
-# Findings of numbers alone.
-
-
-def lists(numbers: dict, *conditions, form=".2f", before="", words=listed) -> Finding:
-    """Finding with all numbers under each name, or with `words` for them."""
-    texts = [f"{name} {words(values, form)}" for name, values in numbers.items()]
-    return Finding(before + "; ".join(texts), *conditions)
-
-
-ranges = functools.partial(lists, words=span)  # with the range of the numbers
 
 
 # Of runs: a list of the chapter's, one a seed.

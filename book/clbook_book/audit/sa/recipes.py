@@ -38,7 +38,7 @@ POINTS = Config(compare="pair", width=64, **LARS)
 # What the reducers below read: quantities on request.
 BOTH = ("cka", "nccc")
 MOVED = ("cka", "weight_angle")
-LABELLED = ("cka", "rsa", "gap", "nccc")
+LABELLED = ("cka", "rsa", "gap")
 SIMILARITIES = ("cka", "rsa", "cka_train", "rsa_train")
 
 
@@ -107,14 +107,9 @@ def apart(results):
 
 
 def labelled(results):
-    """What SA Fig. 2 and 6 and Section 5.1 need, of DCL, NSCL, SCL and CE."""
+    """What SA Fig. 2 and 6 need, of DCL, NSCL, SCL and CE."""
     columns = over_time(results, *LABELLED)
     return columns | {"within": np.array([within(r) for r in results], np.float32)}
-
-
-def probed(results):
-    """The same and, for Table 1, the accuracy of a linear probe of each network."""
-    return labelled(results) | {"probe": np.array([r.probe for r in results], np.float32)}
 
 
 def pairs(results, names=SIMILARITIES):
@@ -143,8 +138,7 @@ def subset(count: int) -> Config:
 
 # Axes of the arrays: of runs that record each loss, and of runs of which the pair of DCL and NSCL is kept.
 OF_LOSSES = {
-    **dict.fromkeys((*LABELLED, *MOVED, "within"), "run loss step"),
-    "probe": "run loss",
+    **dict.fromkeys((*LABELLED, *MOVED, *BOTH, "within"), "run loss step"),
     "steps": "step",
     "class_angle": "run embedding class step",
 }
@@ -391,12 +385,12 @@ RECIPES["sa-plateau"] = Recipe(
     dims=("seed",),
 )
 RECIPES["sa-lars"] = Recipe(
-    "digits, four losses, LARS, 3,000 iterations, linear probes at the end, three seeds",
+    "digits, four losses, LARS, 3,000 iterations, three seeds",
     run,
     seeded([LONG_LARS], SEEDS),
-    probed,
-    ("cka", "gap", "nccc"),
-    record=(*LABELLED, "probe", "z"),
+    labelled,
+    ("cka", "gap"),
+    record=(*LABELLED, "z"),
     start=0.02,
     axes=OF_LOSSES,
     labels=LOSSES,
@@ -444,9 +438,9 @@ RECIPES["sa-widths"] = Recipe(
     "iterations, three seeds",
     run,
     widths(),
-    labelled,
-    ("cka", "gap", "nccc"),
-    record=(*LABELLED, "z"),
+    lambda results: over_time(results, "cka", "gap"),
+    ("cka", "gap"),
+    record=("cka", "gap"),
     start=0.15,
     axes=OF_LOSSES,
     labels=LOSSES,

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 
-import numpy as np
 import torch
 
 from clbook.data import images
 from clbook.experiments.alignment import experiment
-from clbook.experiments.alignment.experiment import DATA, LAYERS, Copies
-from clbook.training.settings import quantity, setting
+from clbook.experiments.alignment.experiment import DATA, Copies
+from clbook.training.settings import setting
 from clbook.training.streams import stream
 
 TWIN, CLASSES = 6, 7  # purposes of the streams of random numbers
@@ -47,18 +46,8 @@ class Config(experiment.Config):
             )
 
 
-@dataclasses.dataclass
-class Result(experiment.Result):
-    """A run's Result, and lengths of all weights of encoder and projector, as one list."""
-
-    distance: np.ndarray = quantity("|w - w^DCL|", dims="step network", asked=True)
-    moved: np.ndarray = quantity("|w_t - w_0|", dims="step network", asked=True)
-
-
 class Variants(Copies):
     """`Copies` with the two settings."""
-
-    Result = Result
 
     def setup(self):
         super().setup()
@@ -88,22 +77,6 @@ class Variants(Copies):
             x[:, train:].flatten(0, 1),
             labels.repeat_interleave(test),
         )
-
-    @torch.no_grad()
-    def measure(self, s, z, losses, t):
-        row = super().measure(s, z, losses, t)
-        weights, first = s.weights[: 2 * LAYERS], s.first_weights[: 2 * LAYERS]
-        if self.wants("distance"):
-            row["distance"] = length([w - w[:, :1] for w in weights])
-        if self.wants("moved"):
-            row["moved"] = length([w - w0 for w, w0 in zip(weights, first, strict=True)])
-        return row
-
-
-def length(weights: list[torch.Tensor]) -> torch.Tensor:
-    """(R, M) the length of each network's weights (R, M, ...), as one list."""
-    squares = [w.square().flatten(2).sum(-1) for w in weights]
-    return sum(squares).sqrt()
 
 
 run = Variants.run

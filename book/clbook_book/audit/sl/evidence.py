@@ -23,19 +23,18 @@ SEEDS, TEN = range(5), range(10)
 BATCHES = computed.BATCHES
 
 
+def of_variant(name: str, variant: str):
+    """Gives the runs of one variant of the record `name`, one a seed."""
+    return functools.cache(lambda: recipes.by_name(name)[variant])
+
+
 # Section 1: SimCLR on tables. Section 5: the tasks.
 
 
-@functools.cache
-def views():
-    """SimCLR on tables: distances of equivalent views, of the nearest others, and where none are equivalent."""
-    return checks.views()
-
-
-@functools.cache
-def classes():
-    """Different rows in the tables of ModAdd and CModAdd, N = 101 and k = 10; whether they are the classes mod k."""
-    return checks.classes()
+# SimCLR on tables: distances of equivalent views, of the nearest others, and where none are equivalent.
+views = functools.cache(checks.views)
+# Different rows in the tables of ModAdd and CModAdd, N = 101 and k = 10; whether they are the classes mod k.
+classes = functools.cache(checks.classes)
 
 
 @functools.cache
@@ -81,44 +80,20 @@ def twin_moved():
 unlabelled = of_computed("sl-unlabelled")
 # Error of Lemma A.1 as printed, and with the softmax over the batch on the left side; (2, batches, seeds).
 lemma = of_computed("sl-lemma")
-
-
 # Optima of random tables with more or fewer contexts.
 basis = of_record("sl-basis")
-
-
-@functools.cache
-def pushed():
-    """Contexts that lack a basis are perturbed: twins before it, and after minimising again, (2, seeds)."""
-    return checks.pushed()
-
-
-@functools.cache
-def one_dimension():
-    """d = 1: distances of symbols that mean different things, in a table of four and in CModAdd, (seeds,) each."""
-    return checks.one_dimension()
-
-
+# Contexts that lack a basis are perturbed: twins before it, and after minimising again, (2, seeds).
+pushed = functools.cache(checks.pushed)
+# d = 1: distances of symbols that mean different things, in a table of four and in CModAdd, (seeds,) each.
+one_dimension = functools.cache(checks.one_dimension)
 # {decay: distances of equivalent and of other symbols at the optimum of CModAdd, for each seed}.
 with_decay = of_computed("sl-with-decay")
-
-
-@functools.cache
-def aligned_tables():
-    """Optima of aligned tables without zeros or decay: farthest twins, nearest others, (seeds,) each."""
-    return checks.aligned()
-
-
-@functools.cache
-def by_class():
-    """No two symbols share a context, and the encoder keeps (c - b) mod k: farthest equivalent, nearest others."""
-    return checks.by_class()
-
-
-@functools.cache
-def steps():
-    """{kind of batch: error of A.5 against the gradient, (seeds,)}."""
-    return checks.steps()
+# Optima of aligned tables without zeros or decay: farthest twins, nearest others, (seeds,) each.
+aligned_tables = functools.cache(checks.aligned)
+# No two symbols share a context, and the encoder keeps (c - b) mod k: farthest equivalent, nearest others.
+by_class = functools.cache(checks.by_class)
+# {kind of batch: error of A.5 against the gradient, (seeds,)}.
+steps = functools.cache(checks.steps)
 
 
 # A transformer and Adam in the book's setting.
@@ -145,22 +120,12 @@ def full():
     return found
 
 
-@functools.cache
-def shuffled():
-    """Runs on symbols that are dealt to contexts at random (a record)."""
-    return recipes.by_name("sl-shuffled")["shuffled"]
-
-
-@functools.cache
-def no_answer():
-    """Runs on contexts without the answer (a record)."""
-    return recipes.by_name("sl-samples")["no answer"]
-
-
-@functools.cache
-def apart():
-    """Runs on samples in which equivalent symbols share no context (a record)."""
-    return recipes.by_name("sl-samples")["apart"]
+# Runs on symbols that are dealt to contexts at random (a record).
+shuffled = of_variant("sl-shuffled", "shuffled")
+# Runs on contexts without the answer (a record).
+no_answer = of_variant("sl-samples", "no answer")
+# Runs on samples in which equivalent symbols share no context (a record).
+apart = of_variant("sl-samples", "apart")
 
 
 @functools.cache
@@ -182,10 +147,8 @@ def gaps():
     return (32 * p - 1) / 31
 
 
-@functools.cache
-def long():
-    """Runs whose classifiers have 1,000 epochs, five seeds (a record)."""
-    return recipes.by_name("sl-starts")["base"]
+# Runs whose classifiers have 1,000 epochs, five seeds (a record).
+long = of_variant("sl-starts", "base")
 
 
 @functools.cache
@@ -197,16 +160,10 @@ def oracle():
 # The paper's own setting, ten seeds: records.
 
 
-@functools.cache
-def paper():
-    """Runs with the settings of Section 5, and classifiers from three starts: Fig. 2."""
-    return recipes.by_name("sl-paper")["base"]
-
-
-@functools.cache
-def defaults():
-    """The same with the width and the dropout of PyTorch's layers, three seeds."""
-    return recipes.by_name("sl-paper-defaults")["defaults"]
+# Runs with the settings of Section 5, and classifiers from three starts: Fig. 2.
+paper = of_variant("sl-paper", "base")
+# The same with the width and the dropout of PyTorch's layers, three seeds.
+defaults = of_variant("sl-paper-defaults", "defaults")
 
 
 @functools.cache

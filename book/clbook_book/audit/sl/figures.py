@@ -12,34 +12,38 @@ from clbook_book.course.modadd import figures
 START_TONES = figures.START_TONES | {"one vector a class": colour(0)}
 
 
+def over_time(ax, at, curves: dict, tones: dict) -> str:
+    """Draw {name: (S, T)} at the times at (T,): means and 95 % intervals over seeds. The means at the end, in words."""
+    ends = []
+    for name, values in curves.items():
+        mean, half = mean_interval(values.T)
+        band(ax, at, values, half, color=tones[name], label=name, gid=name)
+        ends.append(f"{name} {mean[-1]:.2f}")
+    return ", ".join(ends)
+
+
 def starts(panels: dict, at) -> Picture:
-    """{title: {start: accuracy (S, T)}} of classifiers at the epochs at (T,): means and 95 % intervals over seeds."""
+    """{title: {start: accuracy (S, T)}} of classifiers at the epochs at (T,)."""
     fig, (row,) = axes(len(panels), width=7.8, height=3.2, sharey=True)
+    says = []
     for ax, (title, curves) in zip(row, panels.items(), strict=True):
-        for name, values in curves.items():
-            _, half = mean_interval(values.T)
-            band(ax, at, values, half, color=START_TONES[name], label=name, gid=name)
+        ends = over_time(ax, at, curves, START_TONES)
+        says.append(f"{title or 'Accuracy'}: at the end {ends}")
         ax.axhline(1 / 8, color=MUTED, lw=0.8, ls=":")
         ax.set(xlabel="epoch of the classifier", xticks=(0, at[-1] // 2, at[-1]), title=title)
     row[0].set(ylim=(0, 1.02), ylabel="accuracy on unseen pairs")
     legend(row[0], loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=4)
-    says = []
-    for title, curves in panels.items():
-        ends = [f"{name} {values[:, -1].mean():.2f}" for name, values in curves.items()]
-        says.append(f"{title or 'Accuracy'}: at the end {', '.join(ends)}")
     return Picture(fig, "; ".join(says) + ".")
 
 
 def ratios(sets: dict[str, Sequence[Result]]) -> Picture:
-    """{name: runs, a seed each}: the ratio of distances over the epochs, mean and 95 % interval over seeds."""
+    """{name: runs, a seed each}: the ratio of distances over the epochs."""
     fig, ((ax,),) = axes(width=7.6, height=3.4)
-    ends = []
-    for k, (name, runs) in enumerate(sets.items()):
-        values = over_seeds(runs, "ratio")
-        mean, half = mean_interval(values)
-        band(ax, runs[0].steps, values.T, half, color=colour(k), label=name, gid=name)
-        ends.append(f"{name} {mean[-1]:.2f}")
+    curves = {name: over_seeds(runs, "ratio").T for name, runs in sets.items()}
+    tones = {name: colour(k) for k, name in enumerate(sets)}
+    first, *_ = sets.values()
+    ends = over_time(ax, first[0].steps, curves, tones)
     ax.axhline(1, color=MUTED, lw=0.8, ls=":")
     ax.set(xlabel="epoch", ylabel="ratio: equivalent / different", ylim=(0, None))
     legend(ax, loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=3)
-    return Picture(fig, f"Ratio at the end, mean over seeds: {'; '.join(ends)}.")
+    return Picture(fig, f"Ratio at the end, mean over seeds: {ends}.")

@@ -1,10 +1,12 @@
 """What SL say, measured on `evidence`: a function for each claim of items.yaml, or for several that are alike."""
 
+import functools
+
 import numpy as np
 
 from clbook.experiments.modadd import over_seeds
 from clbook.experiments.modadd.equivalence import SAME
-from clbook_book.audit.judging import Every, Finding, Measures, counted, judge, listed, span
+from clbook_book.audit.judging import Every, Finding, Measures, counted, judge, listed, lists, span
 from clbook_book.audit.sl.checks import CLASSES
 from clbook_book.audit.sl.recipes import RANDOM
 from clbook_book.audit.sl.tables import distances
@@ -21,10 +23,7 @@ ONE = "one symbol, p = .9"  # SL Fig. 8
 # What several measures use.
 
 
-def ranges(numbers: dict, *conditions) -> Finding:
-    """The range of the numbers under each label."""
-    text = "; ".join(f"{label} {span(values, '.2g')}" for label, values in numbers.items())
-    return Finding(text, *conditions)
+ranges = functools.partial(lists, words=span, form=".2g")
 
 
 def compared(*pairs: dict) -> Finding:

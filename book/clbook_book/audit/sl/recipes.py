@@ -11,9 +11,10 @@ from clbook.experiments.modadd import PAPER, VARIANTS, lookup
 from clbook.experiments.modadd.classifier import STARTS
 from clbook.results.labelled import padded
 from clbook_book import records
+from clbook_book.audit.judging import computed_records
 from clbook_book.audit.sl import checks, coin, computed, plain, tables, training
 from clbook_book.course.modadd.lookup_figures import twins
-from clbook_book.records import Computed, Recipe, fields
+from clbook_book.records import Recipe, fields
 
 SEEDS = range(3)
 FIVE = range(5)
@@ -194,12 +195,6 @@ UNSAID = plain.Config(**{name: getattr(PAPER, name) for name in SAID})
 STARTED_LARGE = (words.Config(std=1.0), words.Config(std=1.0, lr=2e-2))
 SMALL_TEXT = (words.Config(sentences=4000, common=30, steps=1500),)
 WITH_DECAY = (words.Config(steps=750, decay=1e-4),)
-COMPUTED = (
-    computed.twins,
-    computed.lemma,
-    computed.with_decay,
-    checks.unlabelled,
-)
 
 
 def of_variants(says, run, variants: dict, config, reduce, curves, seeds=SEEDS, **more) -> Recipe:
@@ -262,7 +257,13 @@ def of_distances(says, configs) -> Recipe:
     )
 
 
-RECIPES = {f"sl-{one.__name__.replace('_', '-')}": Computed(one) for one in COMPUTED}
+RECIPES = computed_records(
+    "sl",
+    computed.twins,
+    computed.lemma,
+    computed.with_decay,
+    checks.unlabelled,
+)
 RECIPES["sl-first"] = Recipe(
     "the book's setting, ten seeds, and classifiers from three starts",
     modadd.run,

@@ -7,9 +7,10 @@ import xarray
 
 from clbook.experiments import kernel, sphere
 from clbook.results.sweep import combined
+from clbook_book.audit.judging import computed_records
 from clbook_book.audit.va import computed, series
 from clbook_book.audit.va.experiment import Config, run
-from clbook_book.records import Computed, Recipe, fields
+from clbook_book.records import Recipe, fields
 
 # By network and depth: rates below the stability limit of both losses at the start, then rates beyond it.
 BELOW = {("mlp", 1): (0.2, 0.6), ("mlp", 4): (2.0,), ("averaging", 1): (6.0, 20.0)}
@@ -129,7 +130,8 @@ THREE_FLOWS = tuple(
     for seed in FIVE
     for config in series.TURNING.replace(seed=seed).compared(kernel.FLOWS).values()
 )
-COMPUTED = (
+RECIPES = computed_records(
+    "va",
     computed.step_errors,
     computed.cluster_speeds,
     computed.corollary,
@@ -139,7 +141,6 @@ COMPUTED = (
     computed.printed,
     computed.trained,
 )
-RECIPES = {f"va-{one.__name__.replace('_', '-')}": Computed(one) for one in COMPUTED}
 RECIPES["va-tight"] = Recipe(
     "one step of clusters of five radii, three starts, five seeds",
     kernel.run,
