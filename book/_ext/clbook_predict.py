@@ -18,8 +18,14 @@ what answers it until the reader has committed or skips; without a script all of
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from clbook_answers import Asking
 from docutils import nodes
+
+
+# What this browser keeps of the answers, which the blocks that train keep too.
+TASKS = Path(__file__).parents[1] / "clbook_book" / "live" / "tasks.js"
 
 
 class reasons(nodes.container):  # noqa: N801 (docutils names its nodes so)
@@ -65,10 +71,17 @@ def leave(translator, node):
     translator.body.append("</div>\n")
 
 
+def add_tasks(app, config):
+    """Copy `tasks.js` to the built pages."""
+    config.html_static_path.append(str(TASKS))
+
+
 def setup(app):
-    """Register the directive, and the script that asks in the page."""
+    """Register the directive, and the scripts that ask in the page."""
     app.add_node(reasons, html=(enter, leave))
     app.add_directive("predict", Predict)
+    app.connect("config-inited", add_tasks)
+    app.add_js_file(TASKS.name)
     app.add_js_file("predict.js")
     app.add_css_file("predict.css")
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

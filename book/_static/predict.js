@@ -4,25 +4,14 @@
 document.addEventListener("DOMContentLoaded", () => {
   const boxes = [...document.querySelectorAll(".clbook-predict")];
   if (!boxes.length || new URLSearchParams(location.search).has("only")) return; // an explorer alone asks nothing
-  const page = location.pathname.split("/").slice(-2).join("/").replace(/\.html$/, "");
   const element = (name, text = "", attributes = {}) => {
     const made = Object.assign(document.createElement(name), { textContent: text });
     Object.entries(attributes).forEach(([key, value]) => made.setAttribute(key, value));
     return made;
   };
 
-  // --- what is kept, in this browser alone; one that keeps nothing for a file asks again on the next visit ---
-  const KEY = "clbook-predictions", SKIP = "skip all";
-  function kept() {
-    try { return JSON.parse(localStorage.getItem(KEY)) ?? {}; } catch { return {}; }
-  }
-  function keep(name, value) {
-    try {
-      const all = kept();
-      if (value === null) delete all[name]; else all[name] = value;
-      localStorage.setItem(KEY, JSON.stringify(all));
-    } catch { /* it is refused */ }
-  }
+  // What is kept, in this browser alone; one that keeps nothing for a file asks again on the next visit.
+  const { PREDICTIONS, page, kept, keep } = window.clbookTasks, SKIP = "skip all"; // of tasks.js
 
   // --- what a question covers: all that follows it in its section, up to the next question ---
   function answersOf(box) {
@@ -180,17 +169,17 @@ document.addEventListener("DOMContentLoaded", () => {
         inputs[0].focus();
         return;
       }
-      keep(name, guess);
+      keep(PREDICTIONS, name, guess);
       me.commit(guess);
       result.focus({ preventScroll: true });
     });
     skip.addEventListener("click", () => {
-      keep(name, "skip");
+      keep(PREDICTIONS, name, "skip");
       me.skip();
       result.focus({ preventScroll: true });
     });
     all.addEventListener("click", () => {
-      keep(SKIP, true);
+      keep(PREDICTIONS, SKIP, true);
       questions.forEach((each) => each.skip());
       result.focus({ preventScroll: true });
     });
@@ -198,10 +187,10 @@ document.addEventListener("DOMContentLoaded", () => {
       if (event.key === "Enter") { event.preventDefault(); commit.click(); }
     });
     me.open = () => {
-      const before = kept()[name];
+      const { [name]: before, [SKIP]: none } = kept(PREDICTIONS);
       if (Number.isInteger(before) && inputs[before]) return me.commit(before);
       cover(true);
-      if (before === "skip" || kept()[SKIP]) me.skip();
+      if (before === "skip" || none) me.skip();
     };
     me.holds = (target) => following.some((each) => each.contains(target));
     return me;
@@ -227,7 +216,7 @@ document.addEventListener("DOMContentLoaded", () => {
     if (open.length < questions.length) {
       const again = element("button", "Ask me again", { type: "button" });
       again.addEventListener("click", () => {
-        [SKIP, ...questions.map((each) => `${page}#${each.box.id}`)].forEach((name) => keep(name, null));
+        [SKIP, ...questions.map((each) => `${page}#${each.box.id}`)].forEach((name) => keep(PREDICTIONS, name, null));
         history.replaceState(history.state, "", location.pathname + location.search);
         location.reload();
       });

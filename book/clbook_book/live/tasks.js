@@ -1,8 +1,9 @@
-// What a block asks of its reader, as live/tasks.py says it: numbers in words, goals, and what this browser keeps of them.
+// What a block asks of its reader, as live/tasks.py says it: numbers in words, goals, and what this browser keeps of them
+// and of the predictions of the pages (predict.js).
 window.clbookTasks ??= (() => {
   const SIGNS = { "==": (a, b) => a === b, "!=": (a, b) => a !== b, ">=": (a, b) => a >= b, "<=": (a, b) => a <= b,
     ">": (a, b) => a > b, "<": (a, b) => a < b };
-  const PREDICTIONS = "clbook-predictions", GOALS = "clbook-goals"; // the first is that of predict.js
+  const PREDICTIONS = "clbook-predictions", GOALS = "clbook-goals";
   const page = location.pathname.split("/").slice(-2).join("/").replace(/\.html$/, "");
 
   // The number that `name` stands for, loss or means[1]; null for a time that has not come.
@@ -29,8 +30,10 @@ window.clbookTasks ??= (() => {
   function kept(store) {
     try { return JSON.parse(localStorage.getItem(store)) ?? {}; } catch { return {}; }
   }
-  function keep(store, name, value) {
-    try { localStorage.setItem(store, JSON.stringify({ ...kept(store), [name]: value })); } catch { /* it is refused */ }
+  function keep(store, name, value) { // null: no longer
+    const all = { ...kept(store), [name]: value };
+    if (value === null) delete all[name];
+    try { localStorage.setItem(store, JSON.stringify(all)); } catch { /* it is refused */ }
   }
 
   // The goals of a block, as they stand in its list. Of a run that has ended the function that comes back marks what it
