@@ -21,7 +21,7 @@ from sphinx.util.docutils import SphinxDirective
 
 SCRIPT = Path(__file__).parent / "goals.js"
 LABEL = re.compile(r'<figure class="clbook-here[^>]*? aria-label="([^"]*)"')
-SETUP = re.compile(r'class="clbook-(?:here|play)-setup">(.*?)</script>', re.DOTALL)
+SETUP = re.compile(r'class="clbook-here-setup">(.*?)</script>', re.DOTALL)
 
 
 class Goals(nodes.General, nodes.Element):

@@ -23,7 +23,6 @@ from pathlib import Path
 from clbook_answers import Asking
 from docutils import nodes
 
-
 # What this browser keeps of the answers, which the blocks that train keep too.
 TASKS = Path(__file__).parents[1] / "clbook_book" / "live" / "tasks.js"
 

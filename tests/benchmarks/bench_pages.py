@@ -126,9 +126,9 @@ class Node:
         made = []
         for k, program in enumerate(traced):
             spec = json.dumps(program.spec)
-            made.append(f"() => new Program(run{k}_setup(), run{k}_step(), {spec})")
+            made.append(f"() => new Program(shape{k}_setup(), shape{k}_step(), {spec})")
         programs = f"const programs = [{','.join(made)}];"
-        lines = [shared_code(), inpage.written(traced, "run"), programs, NODE]
+        lines = [shared_code(), inpage.written(traced), programs, NODE]
         path = pathlib.Path(folder) / "block.js"
         path.write_text("\n".join(lines), encoding="utf-8")
         pipe = subprocess.PIPE
@@ -185,7 +185,7 @@ def speeds(page, rounds, shapes):
     """A line for each shape of each block of a page."""
     for name, kind, configs, settings, due in blocks(page):
         configs = configs if shapes else configs[:1]
-        traced = inpage.programs(kind, configs, settings, "run")
+        traced = inpage.programs(kind, configs, settings)
         with tempfile.TemporaryDirectory() as folder, one_thread():
             node = Node(traced, folder)
             for k, config in enumerate(configs):

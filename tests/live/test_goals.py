@@ -5,6 +5,7 @@ import types
 
 import pytest
 from blocks import BOOK, blocks, blocks_of
+from reaching import reached
 
 FEW = {"classes": 4, "steps": 10}
 TIGHT = {"spread": 0.1}
@@ -163,7 +164,7 @@ def test_each_goal_can_be_reached_and_missed(page, name):
         for wanted, several in ((True, reach), (False, miss)):
             for changes in several:
                 config, row = end(it, **changes)
-                assert goal.reached(row, config) == wanted, (goal.words, changes, row)
+                assert reached(goal, row, config) == wanted, (goal.words, changes, row)
 
 
 def test_every_block_with_goals_has_its_settings_here():

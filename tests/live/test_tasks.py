@@ -4,6 +4,7 @@ import math
 
 import pytest
 from blocks import blocks
+from reaching import reached
 
 from clbook.experiments.separability import Config
 from clbook_book.live.tasks import SIGNS, Ask, Goal, phrases
@@ -30,15 +31,15 @@ MISS += ["lost >= 0", "lost < 0", "network == off", "data == donut", "classes > 
 
 @pytest.mark.parametrize("condition", HOLD)
 def test_a_condition_holds(condition):
-    assert Goal("", condition).reached(ROW, Config())
-    assert Goal("", condition, "loss == 0.25").reached(ROW, Config())
-    assert not Goal("", condition, "loss > 0.25").reached(ROW, Config())
+    assert reached(Goal("", condition), ROW, Config())
+    assert reached(Goal("", condition, "loss == 0.25"), ROW, Config())
+    assert not reached(Goal("", condition, "loss > 0.25"), ROW, Config())
 
 
 @pytest.mark.parametrize("condition", MISS)
 def test_a_condition_does_not_hold(condition):
     """A time that never came, and a number that there is not, fulfil nothing."""
-    assert not Goal("", condition).reached(ROW, Config())
+    assert not reached(Goal("", condition), ROW, Config())
 
 
 @pytest.mark.parametrize(

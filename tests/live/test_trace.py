@@ -302,12 +302,18 @@ def test_categories_are_those_of_torch():
 # Whole runs.
 
 
+def whole(made):
+    """All of a program: shared code, its own, and what runs it as `run`."""
+    end = f"const run = new Program(run_setup(), run_step(), {json.dumps(made.spec)});"
+    return "\n".join([page.shared_code(), made.code, end])
+
+
 class InPage:
     """A program in a page, which has it once: as there, one run begins where another has ended."""
 
     def __init__(self, javascript, made):
         self.javascript, self.shapes = javascript, made.recorded
-        javascript(f"{page.text(made)} globalThis.run = run;", "null")
+        javascript(f"{whole(made)} globalThis.run = run;", "null")
 
     def trained(self, changes, seed, times, kept):
         """What a run records at the times `kept` of `times`, at other settings: {name: (kept, ...)}."""
@@ -871,9 +877,7 @@ def test_generators_of_one_purpose_begin_anew(javascript):
 
 def test_what_is_only_seen_is_computed_where_it_is_due(javascript):
     made = page.program(Pull, Config(), ["pull"])
-    code = (
-        f"{page.text(made)} run.start({{}}, 0); run.step(true); const before = run.recorded.z[0];"
-    )
+    code = f"{whole(made)} run.start({{}}, 0); run.step(true); const before = run.recorded.z[0];"
     same = "run.step(false); const same = run.recorded.z[0] === before; run.step(true);"
     changed = "run.recorded.z[0] !== before"
     assert javascript(code + same, f"[same, {changed}]") == [True, True]

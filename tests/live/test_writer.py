@@ -71,8 +71,8 @@ def test_what_jumps_sees_single_precision_as_torch_does(javascript, name):
 
 HTML = BOOK.parent / "_build" / "html"
 PROGRAMS = re.compile(
-    r'<script type="application/json" class="clbook-(?:here|play)-setup">(?P<setup>.*?)</script>\s*'
-    r'<script type="text/plain" class="clbook-(?P<word>here|play)-code">(?P<code>.*?)</script>',
+    r'<script type="application/json" class="clbook-here-setup">(?P<setup>.*?)</script>\s*'
+    r'<script type="text/plain" class="clbook-here-code">(?P<code>.*?)</script>',
     re.DOTALL,
 )
 SCRIPTS = re.compile(r'<script type="text/plain" class="([\w-]+)">(.*?)</script>', re.DOTALL)
@@ -86,11 +86,14 @@ def built() -> dict:
         text = path.read_text(encoding="utf-8")
         for block in PROGRAMS.finditer(text):
             setup = json.loads(block["setup"])
-            shared = page.shared_code() if block["word"] == "here" else ""  # a play's has it
+            shared = (
+                page.shared_code() if "shapes" in setup else ""
+            )  # one whose points are moved has it
             found[path.stem, setup["name"]] = setup, shared + block["code"]
         kinds = {kind for kind, code in SCRIPTS.findall(text) if "function prepare(due)" in code}
-        kinds -= {"clbook-here-code", "clbook-play-code"}
-        assert kinds <= {"clbook-worker"}, f"{path.stem} trains by {kinds}, of which no test knows"
+        assert kinds <= {"clbook-here-code", "clbook-worker"}, (
+            f"{path.stem} trains by {kinds}, of which no test knows"
+        )
     return found
 
 
@@ -130,14 +133,13 @@ def test_every_program_of_the_pages_does_what_python_does(javascript):
     assert pages.keys() == known.keys()
     off = set()
     for where, (setup, code) in pages.items():
-        word = "shape" if "shapes" in setup else "way"
         for k, (made, config) in enumerate(
             zip(setup["programs"], known[where].configs, strict=True)
         ):
-            spec = made.get("spec", made)
+            spec = made["spec"]
             other = page.moved(config, list(spec["settings"]))
             changes = {name: getattr(other, name) for name in spec["settings"]}
-            program = f"new Program({word}{k}_setup(), {word}{k}_step(), {json.dumps(spec)})"
+            program = f"new Program(shape{k}_setup(), shape{k}_step(), {json.dumps(spec)})"
             rows = first_steps(javascript, code, program, changes, other.seed)
             for t, (row, truth) in enumerate(zip(rows, in_python(known[where].kind, other))):
                 off |= {(where, k, t, name) for name in row if far_off(row[name], truth[name])}

@@ -7,12 +7,13 @@
     page            both graphs, the random numbers and what runs them, as one text; compared with the training itself
     panels          what a page draws of a run while it trains
     inpage          the block in which a reader trains: `train_here`
-    playground      a block whose points the reader moves; pulling: one in which a point is pulled
+    moved           a block whose points the reader moves; playground, pulling: those there are
     diagnosis       a block that diagnoses a reader's file; sizes: its functions for arrays of any size
     photograph      the views of one photograph
     pictures        a panel of many small pictures at their places; its script draws a map of neighbours
     tile            the part of a large product that WebAssembly does
 
 `runtime.js`, `random.js` and `program.js` are what every program uses: products, torch's generator of random numbers,
-and a run that begins from a seed. No formula of an experiment stands in them.
+and a run that begins from a seed. No formula of an experiment stands in them. Every block begins by `block.js`, draws
+by `drawing.js`, and asks of its reader by `tasks.js`.
 """

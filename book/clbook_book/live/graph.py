@@ -27,10 +27,10 @@ aten = torch.ops.aten
 
 # Of a setting eps = 0.1 that is traced, `eps > 0` is True as for any float, and `eps * x` multiplies by the input
 # "setting.eps": the page may change eps, but not the way that Python has taken.
-class Number(float):
-    """A setting: a number to Python, which may compare it, and a tensor of the trace to torch."""
+class Followed:
+    """A number to Python, which may compare it, and a tensor of the trace to torch."""
 
-    def __new__(cls, value: float, tensor: torch.Tensor):
+    def __new__(cls, value, tensor: torch.Tensor):
         made = super().__new__(cls, value)
         made.tensor = tensor
         return made
@@ -38,23 +38,18 @@ class Number(float):
     @classmethod
     def __torch_function__(cls, func, types, args=(), kwargs=None):
         return called(func, args, kwargs or {})
+
+
+class Number(Followed, float):
+    """A setting."""
 
     def sqrt(self) -> Number:
         """The square root; `math.sqrt` would give a plain float."""
         return Number(math.sqrt(self), self.tensor.sqrt())
 
 
-class Time(int):
-    """The number of a step: 1 to Python, which may ask whether it is the first, and a tensor to torch."""
-
-    def __new__(cls, value: int, tensor: torch.Tensor):
-        made = super().__new__(cls, value)
-        made.tensor = tensor
-        return made
-
-    @classmethod
-    def __torch_function__(cls, func, types, args=(), kwargs=None):
-        return called(func, args, kwargs or {})
+class Time(Followed, int):
+    """The number of a step: Python may ask whether it is the first."""
 
 
 def called(func, args, kwargs):
@@ -67,7 +62,7 @@ def called(func, args, kwargs):
     def tensor_of(value):
         if isinstance(value, (list, tuple)):
             return type(value)(map(tensor_of, value))
-        return value.tensor if isinstance(value, (Number, Time)) else value
+        return value.tensor if isinstance(value, Followed) else value
 
     return func(*tensor_of(args), **{name: tensor_of(value) for name, value in kwargs.items()})
 
@@ -147,6 +142,10 @@ class Random(TorchFunctionMode):
         self.generators.append(generator)
         self.values_drawn.append(found.detach().clone())
         return found
+
+    def again(self, given: dict[str, torch.Tensor]) -> Random:
+        """The same calls once more, each answered by its input of a graph."""
+        return Random(self.seed, [given[f"random.{k}"] for k in range(len(self.draws))])
 
     def multinomial(self, chances, count: int, *, replacement=False, generator) -> torch.Tensor:
         """torch.multinomial as torch does it on a CPU, from uniform numbers, which are what is drawn."""
@@ -285,8 +284,7 @@ def trace_setup(kind: type[Training], config: Settings, settings: list[str]) -> 
 
     def begun(given):
         numbers = {name: given[f"setting.{name}"] for name in settings}
-        values = [given[f"random.{k}"] for k in range(len(random.draws))]
-        with Random(config.seed, values), followed():
+        with random.again(given), followed():
             return of_state(kind([with_numbers(config, numbers)]).start())
 
     return traced(begun, inputs, random.told_apart(training), "real")
@@ -334,12 +332,23 @@ def trace_step(kind: type[Training], config: Settings) -> Graph:
         # The state again, each tensor replaced by its input: `flat` and `mapped` go through it in one order.
         tensors = iter([given[name] for name in of_state(s)])
         now = s.mapped(lambda _: next(tensors))
-        values = [given[f"random.{k}"] for k in range(len(random.draws))]
-        with Random(config.seed, values):
+        with random.again(given):
             drawn = draw_once(training)
         return stepped(training, now, drawn, Time(1, given["time"]))
 
     return traced(one, inputs, random.draws, "fake")
+
+
+def trace_drawing(function, given: dict[str, torch.Tensor]) -> Graph:
+    """The graph of (inputs as `given`, random numbers) -> {name: result} that `function` of the inputs gives."""
+    with Random(0) as random:
+        function(given)
+
+    def one(inputs):
+        with random.again(inputs):
+            return function(inputs)
+
+    return traced(one, given | placeholders(random.draws), random.draws, "fake")
 
 
 def placeholders(draws: list[Draw]) -> dict[str, torch.Tensor]:

@@ -97,7 +97,7 @@ def train_here(
             raise ValueError(f"settings = {field!r} is not allowed: here it has one value alone")
     numbers = [field for field in numbers if field in sliders]
     seen = {part for panel in panels for part in panel.of}
-    traced = programs(kind, configs, [*settings, *numbers], "shape", seen)
+    traced = programs(kind, configs, [*settings, *numbers], seen)
     # A field whose input the graph of the start does not read would be a slider without effect.
     followed = {name for made in traced for name in made.follows}
     more = [field for field in numbers if field in followed] + besides
@@ -123,7 +123,7 @@ def train_here(
         "ask": ask and ask.told(),
         "goals": [goal.told() for goal in goals],
     }
-    return Here(name, title, caption, picture, setup, written(traced, "shape"))
+    return Here(name, title, caption, picture, setup, written(traced))
 
 
 def check_tasks(says: Mapping, ask: Ask | None, goals: Sequence[Goal], recorded, offers) -> None:
@@ -153,16 +153,15 @@ def programs(
     kind: type[Training],
     configs: Sequence[Settings],
     settings: Sequence[str],
-    word: str,
     seen: Collection[str] = (),
 ) -> list[Program]:
-    """A training at several settings, each a program of its own: word0, word1 ... A bar shows how far it is.
+    """A training at several settings, each a program of its own: shape0, shape1 ... A bar shows how far it is.
 
     What was traced before on this machine is taken from the store.
     """
     jobs = []
     for number, config in enumerate(configs):
-        job = functools.partial(stored, kind, config, settings, f"{word}{number}", seen)
+        job = functools.partial(stored, kind, config, settings, f"shape{number}", seen)
         jobs.append(job)
     return worked(jobs, TRACING)
 
@@ -194,13 +193,13 @@ def stored(
     return made
 
 
-def written(traced: Sequence[Program], word: str) -> str:
-    """The code of `programs` with this word; a function that is like an earlier one is written once."""
+def written(traced: Sequence[Program]) -> str:
+    """The code of `programs`; a function that is like an earlier one is written once."""
     # Two networks of one start: function shape0_setup(){...}, then const shape1_setup=shape0_setup; and so it is sent,
     # read and compiled once. Programs differ by name at their heads alone, so that equal bodies are equal text.
     first, lines = {}, []
     for number, made in enumerate(traced):
-        name = f"{word}{number}"
+        name = f"shape{number}"
         setup, step = made.code.split(f"function {name}_step", 1)
         bodies = {"setup": setup.removeprefix(f"function {name}_setup").strip(), "step": step}
         for part, body in bodies.items():
@@ -245,6 +244,8 @@ class Here(Block):
                 "clbook_book.live/settings.js",
                 "clbook.explore/address.js",
                 "clbook_book.live/tasks.js",
+                "clbook_book.live/drawing.js",
+                "clbook_book.live/block.js",
                 *(panel["script"] for panel in self.setup["panels"] if "script" in panel),
                 "clbook_book.live/inpage.js",
             ],

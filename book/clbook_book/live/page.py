@@ -227,11 +227,15 @@ def recorded(step: Graph) -> dict[str, tuple[int, ...]]:
     return found
 
 
-def text(made: Program, name: str = "run") -> str:
-    """The whole text: shared code, the program's own, and a `const NAME = new Program(...)`."""
-    spec = json.dumps(made.spec, separators=(",", ":"))
-    end = f"const {name}=new Program({name}_setup(),{name}_step(),{spec});"
-    return "\n".join([shared_code(), made.code, end])
+def drawing(graph: Graph, **told) -> str:
+    """JavaScript that returns {make, draws, Generator}, and what is `told` by name.
+
+    `make()` gives {inputs, outputs, prepare, step} of the graph; `draws` says which of the inputs a Generator fills.
+    """
+    constants = {"draws": numbers(graph)} | told
+    named = [f"const {name}={json.dumps(value)};" for name, value in constants.items()]
+    end = f"return{{make,Generator,{','.join(constants)}}};"
+    return "\n".join([shared_code(), Writer(graph).text("make"), *named, end])
 
 
 def shaken(s: State, amount: float) -> State:

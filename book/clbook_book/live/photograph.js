@@ -1,7 +1,7 @@
 // Views of the chosen photograph. Numbers and pixels come from the training's own functions, `clbookViews`; here they
 // are put on the screen and said in words.
 function clbookDrawing(block, bytes) {
-  const { make, draws, columns, Generator } = clbookViews();
+  const { make: made, draws, columns, Generator } = clbookViews(), make = made();
   const side = Math.sqrt(make.inputs["given.photograph"].length / 3);
   const list = block.querySelector("ol"), button = block.querySelector("button");
   const column = (name) => make.outputs.drawn[columns.indexOf(name)];

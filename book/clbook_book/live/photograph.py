@@ -8,14 +8,12 @@ from __future__ import annotations
 
 import functools
 import importlib.resources
-import json
 
 import torch
 
 from clbook.experiments.images.views import COLUMNS, coloured, cropped, draw
-from clbook_book.live.graph import Random, placeholders, traced
-from clbook_book.live.javascript import Writer
-from clbook_book.live.page import numbers, shared_code
+from clbook_book.live.graph import trace_drawing
+from clbook_book.live.page import drawing
 
 COLOUR, SMALLEST = 0.5, 0.2  # of the wall's training, which mirrors views and blurs none
 SIDE = 32  # of a photograph
@@ -35,27 +33,18 @@ def view(photograph: torch.Tensor, drawn: torch.Tensor) -> torch.Tensor:
 def program() -> str:
     """JavaScript of a function clbookViews(), which gives {make, draws, columns, Generator}.
 
-    `make` has the input "given.photograph", those that `draws` fills from a Generator, and the outputs "view" and
+    `make()` has the input "given.photograph", those that `draws` fills from a Generator, and the outputs "view" and
     "drawn", the numbers whose names are `columns`.
     """
     generator = torch.Generator().manual_seed(0)
-    with Random(0) as random:
-        numbers_of(generator)
-    inputs = {"given.photograph": torch.rand(1, 3, SIDE, SIDE)} | placeholders(random.draws)
 
     def one(given):
-        values = [given[f"random.{k}"] for k in range(len(random.draws))]
-        # `numbers_of` draws once more, and each call gets an input of the graph.
-        with Random(0, values):
-            drawn = numbers_of(generator)
+        drawn = numbers_of(generator)
         return {"view": view(given["given.photograph"], drawn), "drawn": drawn}
 
-    graph = traced(one, inputs, random.draws, "fake")
-    parts = [shared_code(), Writer(graph).text("view")]
-    parts.append(f"const draws={json.dumps(numbers(graph))},columns={json.dumps(COLUMNS)};")
+    graph = trace_drawing(one, {"given.photograph": torch.rand(1, 3, SIDE, SIDE)})
     # Inside one function, so that its names do not meet those of another block of the page.
-    body = "\n".join(parts)
-    return f"function clbookViews(){{{body}\nreturn{{make:view(),draws,columns,Generator}};}}"
+    return f"function clbookViews(){{{drawing(graph, columns=COLUMNS)}}}"
 
 
 def script() -> str:

@@ -6,15 +6,12 @@ What stands near what is drawn by pictures.js; the views are the training's own 
 from __future__ import annotations
 
 import dataclasses
-import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 import torch
-from torch import Tensor
 
-from clbook_book.live.graph import Random, placeholders, traced
-from clbook_book.live.javascript import Writer
-from clbook_book.live.page import numbers, shared_code
+from clbook_book.live.graph import trace_drawing
+from clbook_book.live.page import drawing
 from clbook_book.live.panels import Panel
 
 
@@ -67,19 +64,8 @@ def program(view: Callable, settings: Sequence[str], side: int) -> str:
     given = {"given.picture": torch.rand(side, side)}
     given |= {f"given.{name}": torch.tensor(0.1) for name in settings}
 
-    def made(inputs: Mapping[str, Tensor]) -> Tensor:
-        how = {name: inputs[f"given.{name}"] for name in settings}
-        return view(inputs["given.picture"], how, generator)
-
-    with Random(0) as random:
-        made(given)
-
     def one(inputs):
-        # `view` draws once more, and each call gets an input of the graph.
-        with Random(0, [inputs[f"random.{k}"] for k in range(len(random.draws))]):
-            return {"views": made(inputs)}
+        how = {name: inputs[f"given.{name}"] for name in settings}
+        return {"views": view(inputs["given.picture"], how, generator)}
 
-    graph = traced(one, given | placeholders(random.draws), random.draws, "fake")
-    draws = f"const draws={json.dumps(numbers(graph))};"
-    end = "return{make:run,draws,Generator};"
-    return "\n".join([shared_code(), Writer(graph).text("run"), draws, end])
+    return drawing(trace_drawing(one, given))

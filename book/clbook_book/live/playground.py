@@ -11,14 +11,12 @@ from typing import Any
 
 from clbook import style
 from clbook.explore.ranges import knobs
-from clbook.explore.static import Block, filled
 from clbook.training.loop import Training
-from clbook_book.live.inpage import check_tasks, programs, written
-from clbook_book.live.page import shared_code
+from clbook_book.live.inpage import check_tasks
+from clbook_book.live.moved import Moved
 from clbook_book.live.tasks import Goal
 
 WAYS = ("through a network", "each point alone")
-CLASSES = ("blue disc", "orange square")
 TOOLS = {
     "point": "move a point",
     "clump": "move a clump",
@@ -31,7 +29,7 @@ LEAST = 0.25  # half a side of the smallest part of the embedding that is shown
 
 
 @dataclasses.dataclass(eq=False, repr=False)
-class Playground(Block):
+class Playground(Moved):
     """The block as HTML.
 
     Attributes:
@@ -44,6 +42,8 @@ class Playground(Block):
         name: of the block, for links and for `window.clbook.explorers[name]`.
     """
 
+    files = ("playground",)
+    tools = TOOLS
     kind: type[Training]
     config: Any
     picture: style.Picture
@@ -52,46 +52,21 @@ class Playground(Block):
     goals: Sequence[Goal] = ()
     name: str = "play"
 
-    def _repr_html_(self) -> str:
-        traced = programs(self.kind, self.ways(), (), "way")
-        check_tasks({}, None, self.goals, traced[0].recorded, ("network",))
-        return filled(
-            "clbook_book.live/playground.html",
-            self.setup(traced),
-            css=["clbook_book.live/inpage.css", "clbook_book.live/playground.css"],
-            js=[
-                "clbook_book.live/settings.js",
-                "clbook_book.live/tasks.js",
-                "clbook_book.live/plane.js",
-                "clbook_book.live/playground.js",
-            ],
-            play=self,
-            code=shared_code() + "\n" + written(traced, "way"),
-            still=self.picture.inline(),
-            tools=TOOLS,
-        )
-
     def ways(self) -> list:
         """The settings of both ways."""
         return [self.config.replace(network=network) for network in (True, False)]
 
     def setup(self, traced: list) -> dict:
         """What the script reads."""
-        programs = [made.spec for made in traced]
-        # No sliders are shown: their ranges are for programs, which may ask for a run.
-        sliders = knobs([self.config], ("steps", "seed"))
+        check_tasks({}, None, self.goals, traced[0].recorded, ("network",))
         return {
             "room": self.config.n,
             "steps": self.config.steps,
-            "seed": self.config.seed,
-            "knobs": sliders,
+            # No sliders are shown: their ranges are for programs, which may ask for a run.
+            "knobs": knobs([self.config], ("steps", "seed")),
             "middle": MIDDLE,
             "span": SPAN,
             "least": LEAST,
-            "name": self.name,
             "goals": [goal.told() for goal in self.goals],
             "ways": WAYS,
-            "classes": CLASSES,
-            "colours": style.CLASS_COLOURS[: len(CLASSES)],
-            "programs": programs,
         }

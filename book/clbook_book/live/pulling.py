@@ -10,18 +10,15 @@ from typing import Any
 
 from clbook import style
 from clbook.explore.ranges import knobs
-from clbook.explore.static import Block, filled
 from clbook.training.loop import Training
-from clbook_book.live.inpage import programs, written
-from clbook_book.live.page import shared_code
+from clbook_book.live.moved import Moved
 
-CLASSES = ("blue disc", "orange square")
 STEP = 0.25  # the pull of an arrow key
 LEAST = 1.0  # half a side of the smallest part of the embedding that is shown
 
 
 @dataclasses.dataclass(eq=False, repr=False)
-class Pulling(Block):
+class Pulling(Moved):
     """The block as HTML.
 
     Attributes:
@@ -35,6 +32,7 @@ class Pulling(Block):
         name: of the block, for `window.clbook.explorers[name]`.
     """
 
+    files = ("playground", "pulling")
     kind: type[Training]
     config: Any
     networks: dict[str, dict]
@@ -44,42 +42,18 @@ class Pulling(Block):
     caption: str
     name: str = "pull"
 
-    def _repr_html_(self) -> str:
-        traced = programs(self.kind, self.ways(), tuple(self.settings), "way")
-        return filled(
-            "clbook_book.live/pulling.html",
-            self.setup(traced),
-            css=[
-                "clbook_book.live/inpage.css",
-                "clbook_book.live/playground.css",
-                "clbook_book.live/pulling.css",
-            ],
-            js=["clbook_book.live/plane.js", "clbook_book.live/pulling.js"],
-            pull=self,
-            code=shared_code() + "\n" + written(traced, "way"),
-            still=self.picture.inline(),
-        )
-
     def ways(self) -> list:
         """The settings at the start, with each network."""
         return [self.config.replace(**changes) for changes in self.networks.values()]
 
+    def follows(self) -> tuple[str, ...]:
+        """The settings that have a slider."""
+        return tuple(self.settings)
+
     def setup(self, traced: list) -> dict:
         """What the script reads."""
-        sliders = knobs(self.ways(), tuple(self.settings))
+        sliders = knobs(self.ways(), self.follows())
         for slider in sliders:
             # The page's own words take the place of those of the Config.
             slider["label"], slider["words"] = self.settings[slider["name"]]
-        programs = [made.spec for made in traced]
-        return {
-            "name": self.name,
-            "n": self.config.n,
-            "seed": self.config.seed,
-            "step": STEP,
-            "least": LEAST,
-            "classes": CLASSES,
-            "labels": traced[0].labels,
-            "knobs": sliders,
-            "colours": style.CLASS_COLOURS[: len(CLASSES)],
-            "programs": programs,
-        }
+        return {"step": STEP, "least": LEAST, "knobs": sliders}

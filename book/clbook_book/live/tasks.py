@@ -3,23 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-import operator
 import re
 from collections.abc import Collection, Mapping
 
-import numpy as np
-
 from clbook.explore.static import said
-from clbook.training.settings import Settings
 
-SIGNS = {
-    "==": operator.eq,
-    "!=": operator.ne,
-    ">=": operator.ge,
-    "<=": operator.le,
-    ">": operator.gt,
-    "<": operator.lt,
-}
+SIGNS = ("==", "!=", ">=", "<=", ">", "<")
 ENTRY = re.compile(r"(\w+)(?:\[(\d+)\])?")  # loss, or means[1]
 PLACE = re.compile(r"\{(?::\.(\d)([fg%]))?\}")  # {}, {:.2f}, {:.3g} or {:.0%}
 
@@ -78,16 +67,6 @@ class Goal:
         """As the page's script reads it."""
         return vars(self)
 
-    def reached(self, row: Mapping, config: Settings) -> bool:
-        """Whether a run of `config` has reached it that recorded `row` {name: numbers} at its end."""
-        for name, sign, value in self.conditions:
-            found = entry(row, name) if known(row, name) else getattr(config, name)
-            if isinstance(value, str):
-                found = said(found)
-            if found is None or not SIGNS[sign](found, value):
-                return False
-        return True
-
 
 # "means[1] < 0.5"  ->  ("means[1]", "<", 0.5);  "augmentation == noise"  ->  ("augmentation", "==", "noise")
 def parsed(condition: str) -> tuple[str, str, float | str]:
@@ -107,13 +86,6 @@ def parsed(condition: str) -> tuple[str, str, float | str]:
 def known(names: Collection[str], name: str) -> bool:
     """Whether `name`, which may be that of an entry, is one of `names`."""
     return name.partition("[")[0] in names
-
-
-def entry(row: Mapping, name: str) -> float | None:
-    """The number that `name` stands for; None for a time (a name on _at) that has not come."""
-    key, place = ENTRY.fullmatch(name).groups()
-    found = float(np.ravel(row[key])[int(place or 0)])
-    return None if key.endswith("_at") and found < 0 else found
 
 
 # {"same": "same colour {:.0%}"}  ->  [["same", "same colour ", "0", "%", ""]]

@@ -1,0 +1,342 @@
+// How all blocks draw on a canvas: axes, points, curves and bars, and where the panels of a run stand.
+window.clbookDrawing ??= (() => {
+  const { phrase, entry } = window.clbookTasks; // of tasks.js
+  const LETTERS = "12px DejaVu Sans, Verdana, sans-serif";
+  const LIGHT = { INK: "#1b1f24", MUTED: "#5b6470", GRID: "#dde1e6", GROUND: "#ffffff" };
+  const DARK = { INK: "#e6e9ed", MUTED: "#a9b1bb", GRID: "#3d444d", GROUND: "#121212" };
+  let { INK, MUTED, GRID, GROUND } = LIGHT; // for what is drawn on, as `sized` finds it: a picture has no ground of its own
+  const HEAD = 20, EDGE = 8; // pixels: of a line above a run, and left free at both ends of it
+
+  // --- a canvas, and marks on it, in pixels ---
+  // The canvas at a size on the screen, empty: its context and size in CSS pixels. What is drawn stands out from its ground.
+  function sized(canvas, w = canvas.clientWidth, h = canvas.clientHeight) {
+    ({ INK, MUTED, GRID, GROUND } = bright(getComputedStyle(canvas).color) ? DARK : LIGHT);
+    const zoom = devicePixelRatio || 1, [wide, high] = [Math.round(w * zoom), Math.round(h * zoom)];
+    if (canvas.width !== wide || canvas.height !== high) { canvas.width = wide; canvas.height = high; }
+    const g = canvas.getContext("2d");
+    g.setTransform(zoom, 0, 0, zoom, 0, 0);
+    g.clearRect(0, 0, w, h);
+    return { g, w, h, INK, MUTED };
+  }
+  function bright(colour) { // of letters: then what they stand on is dark
+    const [r = 0, g = 0, b = 0] = colour.match(/[\d.]+/g)?.map(Number) ?? []; // "" of a figure that has been taken away
+    return 0.3 * r + 0.6 * g + 0.1 * b > 128;
+  }
+  function within(g, frame, drawing) { // nothing of it outside of the axes
+    g.save(); g.beginPath(); g.rect(frame.x, frame.y, frame.w, frame.h); g.clip();
+    drawing();
+    g.restore(); g.globalAlpha = 1;
+  }
+  function stroke(g, places) { // through all places that are numbers
+    let on = false;
+    g.beginPath();
+    for (const [x, y] of places) {
+      if (Number.isFinite(y)) g[on ? "lineTo" : "moveTo"](x, y);
+      on = Number.isFinite(y);
+    }
+    g.stroke();
+  }
+  function dot(g, x, y, radius, colour, alpha = 0.8, square = false) {
+    g.fillStyle = colour; g.globalAlpha = alpha;
+    g.beginPath();
+    const half = 0.89 * radius; // as much to the eye
+    if (square) g.rect(x - half, y - half, 2 * half, 2 * half);
+    else g.arc(x, y, radius, 0, 2 * Math.PI);
+    g.fill();
+    g.globalAlpha = 1;
+  }
+  function ring(g, x, y, radius = 9, colour = INK, width = 2) {
+    g.strokeStyle = colour; g.lineWidth = width;
+    g.beginPath(); g.arc(x, y, radius, 0, 2 * Math.PI); g.stroke();
+  }
+  function outlined(g, text, x, y, colour) { // to be read on lines and points
+    g.fillStyle = colour; g.strokeStyle = GROUND; g.lineWidth = 3; g.globalAlpha = 1;
+    for (const draw of ["strokeText", "fillText"]) g[draw](text, x, y);
+  }
+  function numbered(g, places, colours) { // the number of each point beside it; of two in one place on either side
+    g.font = LETTERS;
+    places.forEach(([x, y], i) => {
+      const second = places.slice(0, i).some(([a, b]) => Math.hypot(a - x, b - y) < 12), side = second ? -1 : 1;
+      g.textAlign = second ? "right" : "left"; g.textBaseline = second ? "top" : "bottom";
+      outlined(g, String(i), x + 3 * side, y - 2 * side, colours(i));
+    });
+  }
+
+  // --- numbers and axes ---
+  const minus = (text) => text.replace("-", "\u2212");
+  const said = (v) => minus(String(Number(v.toPrecision(4))));
+  const fixed = (v) => minus((Math.abs(v) < 0.005 ? 0 : v).toFixed(2));
+  const when = (at) => at === null ? "not separable so far" : `separable from iteration ${at}`;
+
+  // Round numbers between low and high, about `count` of them.
+  function ticks(low, high, count) {
+    const raw = (high - low) / count, power = 10 ** Math.floor(Math.log10(raw));
+    const step = [1, 2, 5, 10].map((m) => m * power).find((s) => s >= raw) ?? raw;
+    const found = [];
+    for (let v = Math.ceil(low / step) * step; v <= high + step * 1e-9; v += step) found.push(Math.abs(v) < step / 1e6 ? 0 : v);
+    return found;
+  }
+  const extent = (values, log = false) => {
+    let low = Infinity, high = -Infinity;
+    for (const v of values) if (Number.isFinite(v) && (v > 0 || !log)) { low = Math.min(low, v); high = Math.max(high, v); }
+    if (low > high) return log ? [0.1, 10] : [0, 1];
+    if (log) return [low / 1.5, high * 1.5];
+    const pad = 0.06 * Math.max(high - low, 1e-9);
+    return [low - pad, high + pad];
+  };
+  // The same, of numbers that come while it trains: round ends, so that a picture changes its scale seldom.
+  function roomy(values) {
+    const [low, high] = extent(values), step = (high - low) / 4, unit = 2 ** Math.ceil(Math.log2(step));
+    return [Math.floor(low / unit) * unit, Math.ceil(high / unit) * unit];
+  }
+
+  // A plane at one scale in both directions, which shows at least xs and ys, [low, high] each, in the middle of a frame.
+  function plane({ x = 0, y = 0, w, h }, xs, ys = xs) {
+    const scale = Math.max((xs[1] - xs[0]) / w, (ys[1] - ys[0]) / h);
+    const around = ([low, high], size) => [(low + high - scale * size) / 2, (low + high + scale * size) / 2];
+    const [left, right] = around(xs, w), [bottom, top] = around(ys, h);
+    return { limits: [left, right, bottom, top], toX: (v) => x + (v - left) / scale, toY: (v) => y + (top - v) / scale,
+      ofX: (p) => left + (p - x) * scale, ofY: (p) => top - (p - y) * scale };
+  }
+  function cross(g, { toX, toY }, { w, h }) { // where both coordinates are 0
+    g.strokeStyle = GRID; g.lineWidth = 1;
+    stroke(g, [[0, toY(0)], [w, toY(0)]]);
+    stroke(g, [[toX(0), 0], [toX(0), h]]);
+  }
+
+  // Axes: `frame` has x, y, w, h in pixels; limits [left, right, bottom, top]; log: whether [x, y] go by ratios.
+  function stage(g, frame, limits, { log = [false, false], xlabel = "", ylabel = "", title = "", bare = false, places }) {
+    const [left, right, bottom, top] = limits, [fx, fy] = log.map((yes) => yes ? Math.log : (v) => v);
+    const toX = (v) => frame.x + frame.w * (fx(v) - fx(left)) / (fx(right) - fx(left));
+    const toY = (v) => frame.y + frame.h * (fy(top) - fy(v)) / (fy(top) - fy(bottom));
+    const powers = (low, high) => [...Array(31).keys()].map((k) => 10 ** (k - 20)).filter((v) => v >= low && v <= high);
+    const few = (all) => all.filter((_, k) => k % Math.ceil(all.length / 6) === 0);
+    const small = (v) => v && Math.abs(v) < 1e-4 ? minus(v.toExponential(0)) : said(v);
+    g.font = LETTERS; g.lineWidth = 1; g.textAlign = "center"; g.textBaseline = "top"; g.strokeStyle = GRID; g.fillStyle = MUTED;
+    const xs = places ?? (log[0] ? powers(left, right) : ticks(left, right, 4));
+    for (const v of bare ? [] : xs) {
+      stroke(g, [[toX(v), frame.y], [toX(v), frame.y + frame.h]]);
+      g.fillText(said(v), toX(v), frame.y + frame.h + 4);
+    }
+    g.textAlign = "right"; g.textBaseline = "middle";
+    const inside = log[1] ? few(powers(bottom, top)) : [];
+    const ys = inside.length > 1 ? inside : ticks(bottom, top, 4).filter((v) => v > 0 || !log[1]);
+    for (const v of bare ? [] : ys) {
+      stroke(g, [[frame.x, toY(v)], [frame.x + frame.w, toY(v)]]);
+      g.fillText(small(v), frame.x - 4, toY(v));
+    }
+    g.fillStyle = INK; g.textAlign = "center"; g.textBaseline = "bottom";
+    g.fillText(title, frame.x + frame.w / 2, frame.y - 5);
+    g.textBaseline = "top"; g.fillText(xlabel, frame.x + frame.w / 2, frame.y + frame.h + 19);
+    g.save(); g.translate(frame.x - 42, frame.y + frame.h / 2); g.rotate(-Math.PI / 2); g.textBaseline = "middle";
+    g.fillText(ylabel, 0, 0); g.restore();
+    return { toX, toY };
+  }
+
+  // --- what panels have in common ---
+  // Points at [x, y, how dark] in pixels; own(i): the colour of one.
+  function cloud(g, frame, places, own, numbers) {
+    within(g, frame, () => {
+      places.forEach(([x, y, alpha], i) => dot(g, x, y, 3, own(i), alpha));
+      if (numbers) numbered(g, places, own);
+    });
+  }
+  // Lines over time, {values: one for each row, colour, alpha, width, dash} each; where they end.
+  function overTime(g, frame, run, lines, axis, how) {
+    const log = how.log ?? false;
+    const { toX, toY } = stage(g, frame, [1, run.steps + 1, ...axis], { xlabel: "iteration", ...how, log: [true, log] });
+    const places = lines.map(({ values }) => run.rows.map(({ t }, k) => // t + 1: an axis by ratios has no 0
+      [toX(t + 1), log && values[k] <= 0 ? NaN : toY(values[k])]));
+    within(g, frame, () => lines.forEach(({ colour, alpha = 1, width = 1.6, dash = [] }, k) => {
+      g.strokeStyle = colour; g.globalAlpha = alpha; g.lineWidth = width; g.setLineDash(dash);
+      stroke(g, places[k]);
+      g.setLineDash([]);
+      dot(g, ...places[k].at(-1), 2.5, colour);
+    }));
+    return { toX, ends: places.map((line) => line.at(-1)) };
+  }
+
+  // How each kind of panel is drawn. A run as it stands: {rows: [{t, row}], labels, recorded: {name: shape}, steps, at}; a panel
+  // is as live/panels.py says.
+  const kinds = {
+    paths(g, frame, run, panel, colours) {
+      const name = panel.of[0], { rows, at } = run, found = at !== null && at !== undefined;
+      const lines = Array.from({ length: run.recorded[name][1] }, (_, i) => ({ values: rows.map(({ row }) => row[name][i]), width: 1,
+        colour: colours[run.labels[i] % colours.length], alpha: run.labels[i] ? 0.45 : 0.75 }));
+      const title = at === undefined || rows.length < 2 ? panel.title : when(at);
+      const { toX } = overTime(g, frame, run, lines, roomy(lines.flatMap(({ values }) => values)), { ylabel: "embedding", title });
+      g.strokeStyle = INK; g.lineWidth = 1.4;
+      if (found) within(g, frame, () => stroke(g, [[toX(at + 1), frame.y], [toX(at + 1), frame.y + frame.h]]));
+    },
+
+    points(g, frame, run, panel, colours) {
+      const [name, views] = panel.of, [n, d] = run.recorded[name].slice(-2), { t, row: last } = run.rows.at(-1);
+      const row = { ...run.rows[0].row, ...last }; // what is held stands in the first row alone
+      const place = d === 3 ? turned(panel.eye) : (v, i) => [v[i * d], v[i * d + 1], 1];
+      const lift = (i) => panel.ball && d === 2 ? 1 + 0.25 * (0.618 * i % 1) : 1; // a band, in which each can be seen
+      const at = (v, i) => { const [x, y, depth] = place(v, i); return [lift(i % n) * x, lift(i % n) * y, depth]; };
+      const of = (row, which) => Array.from({ length: row[which].length / d }, (_, i) => at(row[which], i));
+      const reach = (axis) => roomy(run.rows.flatMap((one) => panel.of.flatMap((which) => of(one.row, which).map((p) => p[axis]))));
+      const edge = d === 3 ? 1.15 : 1.4, limits = panel.ball ? [[-edge, edge]] : [reach(0), reach(1)];
+      const title = run.held.includes(name) ? panel.title : `${panel.title ? panel.title + ", " : ""}iteration ${t}`;
+      const words = panel.ball ? { bare: true, title } : { xlabel: "coordinate 1", ylabel: "coordinate 2", title };
+      const { toX, toY } = stage(g, frame, plane(frame, ...limits).limits, words);
+      if (panel.ball) ring(g, toX(0), toY(0), toX(1) - toX(0), MUTED, 1);
+      const classes = panel.colour ? row[panel.colour] : run.labels, own = (i) => colours[classes[i] % colours.length];
+      const seen = (which) => of(row, which).map(([x, y, depth]) => [toX(x), toY(y), depth < 0 ? 0.25 : 0.8]);
+      const places = seen(name), copies = views ? seen(views) : [];
+      within(g, frame, () => places.forEach((_, i) => {
+        g.strokeStyle = own(i); g.globalAlpha = 0.6;
+        stroke(g, copies.filter((_, k) => k % n === i));
+      }));
+      cloud(g, frame, places, own, panel.numbers);
+    },
+
+    // The data of the start, at one scale in both directions; numbers lie on a line, apart in height so that all are seen.
+    data(g, frame, run, panel, colours) {
+      const values = run.rows[0].row[panel.of[0]], d = run.recorded[panel.of[0]].at(-1), given = panel.limits;
+      const all = Array.from({ length: values.length / d }, (_, i) => d === 2 ? [values[2 * i], values[2 * i + 1]]
+        : [values[i], (0.618 * i) % 1 - 0.5]);
+      const fits = given && values.every((v) => v >= given[0] && v <= given[1]);
+      const limits = plane(frame, fits ? given : roomy([...values, ...given ?? []])).limits;
+      const { toX, toY } = stage(g, frame, d === 2 ? limits : [...limits.slice(0, 2), -2, 2], { title: panel.title, bare: true });
+      g.strokeStyle = GRID; g.strokeRect(frame.x, frame.y, frame.w, frame.h);
+      const own = (i) => colours[run.labels[i % run.labels.length] % colours.length];
+      cloud(g, frame, all.map(([x, y]) => [toX(x), toY(y)]), own, panel.numbers);
+    },
+
+    curves(g, frame, run, panel, colours) {
+      const found = panel.of.flatMap((name) => Array.from({ length: run.recorded[name].at(-1) }, (_, j) =>
+        run.rows.map(({ row }) => row[name][j])));
+      const named = found.length > 1 && found.length === panel.names.length; // one line for each name: it stands at its end
+      const dashes = named ? [[], [7, 5], [2, 3]] : [[]]; // lines that lie on each other are told apart
+      const lines = found.map((values, k) => ({ values, name: panel.names[k], colour: colours[k % colours.length],
+        dash: dashes[k % dashes.length] }));
+      const all = found.flat(), given = panel.limits ?? [];
+      const kept = given.length && all.every((v) => !(v < given[0] || v > given[1]));
+      const axis = kept ? given : panel.log ? extent([...all, ...given], true) : roomy([...all, ...given]);
+      const how = { log: panel.log, title: panel.title || panel.names.join(", ") };
+      const { ends } = overTime(g, frame, run, lines, axis, how);
+      if (named) within(g, frame, () => namesAt(g, frame, lines, ends));
+    },
+
+    bars(g, frame, run, panel, colours) {
+      const { row, t } = run.rows.at(-1), values = row[panel.of[0]], floor = panel.log ? 1e-12 : 0;
+      const [low, high] = panel.limits ?? extent(values, panel.log);
+      const places = Array.from(values, (_, i) => i + 1).filter((i) => values.length < 10 || i % 2);
+      const title = `${panel.title || panel.names[0]}, iteration ${t}`;
+      const limits = [0.4, values.length + 0.6, panel.log ? low : Math.min(low, 0), high];
+      const { toX, toY } = stage(g, frame, limits, { log: [false, panel.log], xlabel: panel.xlabel, title, places });
+      within(g, frame, () => values.forEach((v, i) => {
+        g.fillStyle = panel.colour ? colours[row[panel.colour][i] % colours.length] : INK;
+        const top = toY(Math.max(v, floor)), foot = panel.log ? frame.y + frame.h : toY(0);
+        g.fillRect(toX(i + 0.7), Math.min(top, foot), toX(i + 1.3) - toX(i + 0.7), Math.abs(foot - top));
+      }));
+      if (toX(2) - toX(1) < 22) return; // no room of a number above its bar
+      g.font = LETTERS.replace("12", "10"); g.textAlign = "center"; g.textBaseline = "bottom";
+      const digits = panel.log ? 20 : Math.max(0, 3 - Math.ceil(Math.log10(high)));
+      values.forEach((v, i) => outlined(g, minus(String(Number(Number(v.toPrecision(2)).toFixed(digits)))), toX(i + 1),
+        Math.max(Math.min(toY(Math.max(v, floor)), frame.y + frame.h), frame.y + 12) - 1, INK));
+    },
+  };
+
+  // A name stands above the end of its line, of lines that fall below it, where there is room; from the highest line
+  // downwards, or from the lowest one upwards, so that names follow each other as the lines do.
+  function namesAt(g, frame, lines, places) {
+    const falls = lines.every(({ values }) => values[0] >= values.at(-1)), taken = [];
+    const ends = lines.map((line, k) => ({ ...line, x: places[k][0], y: places[k][1] })).filter(({ y }) => Number.isFinite(y));
+    ends.sort((a, b) => falls ? b.y - a.y : a.y - b.y);
+    const free = (y) => taken.every((other) => Math.abs(other - y) >= 13); // no name stands on another one
+    const fits = (y) => y > frame.y && y + 13 < frame.y + frame.h && free(y);
+    g.textBaseline = "top";
+    for (const end of ends) {
+      const [above, below] = [end.y - 16, end.y + 3], sides = falls ? [below, above] : [above, below];
+      let y = sides.find(fits) ?? sides[1];
+      while (!free(y)) y += falls ? -1 : 1;
+      taken.push(y);
+      const right = end.x > frame.x + frame.w / 2;
+      g.textAlign = right ? "right" : "left";
+      outlined(g, end.name, end.x + (right ? -3 : 3), y, end.colour);
+    }
+  }
+
+  // Points in space as they are seen from afar: [right, up, towards the reader]. eye: how far the reader has gone around
+  // the third axis, and up, as angles.
+  const EYE = { around: 0.6, up: 0.35 };
+  function turned({ around, up }) {
+    const [c, s, level, rise] = [Math.cos(around), Math.sin(around), Math.cos(up), Math.sin(up)];
+    return (v, i) => {
+      const [x, y, z] = [v[3 * i], v[3 * i + 1], v[3 * i + 2]];
+      const towards = x * c + y * s, right = y * c - x * s;
+      return [right, z * level - towards * rise, towards * level + z * rise];
+    };
+  }
+
+  // --- a run: its name, the numbers in question, and its panels ---
+  // The name of a run, a list of words, as many of them as there is room for.
+  function head(g, words, { x, y, w }) {
+    g.font = `bold ${LETTERS}`; g.fillStyle = INK; g.textAlign = "left"; g.textBaseline = "top";
+    const written = (k) => words.slice(0, k).join(", ") + (k < words.length ? `, ${words.length - k} more` : "");
+    let k = words.length;
+    while (k > 1 && g.measureText(written(k)).width > w - 2 * EDGE) k -= 1;
+    g.fillText(written(k), x + EDGE, y + 4);
+  }
+
+  // The numbers in question, in one line; a share has a bar beside it.
+  function meters(g, says, row, { x, y, w }) {
+    const bar = w > 400 ? 60 : 24;
+    g.font = LETTERS; g.textAlign = "left"; g.textBaseline = "top";
+    let at = x + EDGE;
+    for (const each of says) {
+      const text = phrase(row, each), share = each[3] === "%" && entry(row, each[0]);
+      g.fillStyle = INK; g.fillText(text, at, y + 4);
+      at += g.measureText(text).width + 20;
+      if (share === false) continue;
+      g.fillStyle = GRID; g.fillRect(at - 14, y + 7, bar, 7);
+      g.fillStyle = INK; g.fillRect(at - 14, y + 7, bar * Math.max(0, Math.min(1, share)), 7);
+      at += bar;
+    }
+  }
+
+  function draw(g, box, run, panel, colours) {
+    const [left, below] = panel.ball || panel.kind === "data" ? [10, 10] : [56, 40]; // room for numbers and words along the axes
+    const frame = { x: box.x + left, y: box.y + 26, w: box.w - left - (left === 10 ? 10 : 20), h: box.h - 26 - below };
+    const paths = panel.kind === "points" && run.recorded[panel.of[0]].at(-1) === 1;
+    kinds[paths ? "paths" : panel.kind](g, frame, run, panel, colours);
+  }
+
+  // Where all of it stands: of each run its name, the numbers in question and its panels, in pixels. Panels stand side by
+  // side; on a phone two by two, with curves and bars below each other. Where one panel is all, runs stand side by side.
+  function layout(panels, count, width, { named, says }) {
+    const narrow = width < 480, rows = [];
+    const wide = ({ kind }) => kind === "curves" || kind === "bars";
+    for (const panel of panels) {
+      const last = rows.at(-1), joins = !narrow || (last?.length === 1 && !wide(last[0]) && !wide(panel));
+      if (last && joins) last.push(panel); else rows.push([panel]);
+    }
+    const usual = narrow ? (row) => row.length > 1 ? Math.max(190, width / 2 + 16) : 190
+      : () => count === 1 && panels.length === 1 ? 330 : 260;
+    const tall = (row) => Math.max(usual(row), ...row.map(({ height }) => Math.min(height ?? 0, width))); // some ask for more
+    const heads = (named ? HEAD : 0) + (says && (narrow || !named) ? HEAD : 0);
+    const each = heads + rows.reduce((sum, row) => sum + tall(row), 0);
+    const beside = !narrow && panels.length === 1, places = [];
+    for (let i = 0; i < count; i++) {
+      const w = beside ? width / count : width, x = beside ? i * w : 0, boxes = [];
+      let y = beside ? 0 : i * each;
+      const half = named && says && !narrow ? w / 2 : 0; // name and numbers share a line
+      const name = named && { x, y, w: half || w };
+      const meter = says && { x: x + half, y: y + (named && narrow ? HEAD : 0), w: w - half };
+      y += heads;
+      for (const row of rows) {
+        const shares = row.reduce((sum, { span }) => sum + span, 0), h = tall(row);
+        let left = x;
+        for (const { span } of row) { boxes.push({ x: left, y, w: w * span / shares, h }); left += w * span / shares; }
+        y += h;
+      }
+      places.push({ name, meter, boxes });
+    }
+    return { height: beside ? each : each * count, places };
+  }
+
+  return { LETTERS, EYE, said, fixed, when, sized, plane, cross, dot, ring, stroke, head, meters, draw, layout };
+})();
