@@ -28,12 +28,11 @@ window.clbookHere ??= (() => {
     const { part, all, setup, say } = block;
     const canvas = part("canvas"), still = part("img"), knobs = part(".clbook-knobs");
     const progress = part("progress"), button = part("[data-do=train]");
-    // The settings that the step reads, and what says which run it is and how long.
-    const every = [...setup.knobs, ...setup.more], APART = ["seed", "steps"];
-    const holder = (name) => APART.includes(name) ? now : now.settings;
-    const start = { settings: Object.fromEntries(every.filter((k) => !APART.includes(k.name)).map((k) => [k.name, k.value])), seed: setup.seed,
-      steps: setup.steps, shape: setup.shapes.map((s) => s.start) };
-    let now = structuredClone(start), worker = null, tried = false, current = null, pinned = [], waiting = [];
+    // What a reader sets: shapes, by the words on their buttons; numbers; and among these the seed, and how long a run is.
+    const { shapes } = setup, numbers = [...setup.knobs, ...setup.more], every = [...shapes, ...numbers];
+    const start = Object.fromEntries(every.map(({ name, value }) => [name, value]));
+    Object.assign(start, { seed: setup.seed, steps: setup.steps });
+    let now = { ...start }, worker = null, tried = false, current = null, pinned = [], waiting = [];
     let training = false, starting = false, wanted = null, note = ""; // wanted: the run that has been asked for, and has not begun
     let trained = false; // from then on each change trains; before, it shows another start
     // tried: whether a worker has been asked for; one that could not be had is not asked for again at rest.
@@ -85,19 +84,21 @@ window.clbookHere ??= (() => {
     // The names of what is drawn and said of a run, first what moves; and of what stands still.
     const drawn = (recorded) => [...new Set([...setup.panels.flatMap(({ of, colour }) => [...of, colour]).reverse(),
       ...setup.says.map(([name]) => name.split("[")[0]), "separable_at"])].filter((name) => name in recorded);
-    const shapeNumber = () => setup.shapes.reduce((k, s, i) => k * s.values.length + now.shape[i], 0);
-    const told = () => every.filter((k) => setup.knobs.includes(k) || k.name === "seed" || holder(k.name)[k.name] !== k.value);
-    const about = () => [...setup.shapes.map((shape, i) => `${short(shape)} ${shape.values[now.shape[i]]}`),
-      ...told().map((knob) => `${short(knob)} ${said(holder(knob.name)[knob.name])}`)].join(", ");
+    const shapeNumber = () => shapes.reduce((k, { name, values }) => k * values.length + values.indexOf(now[name]), 0);
+    const told = ({ name }) => typeof now[name] === "number" ? said(now[name]) : now[name];
+    const about = () => every.filter((one) => !setup.more.includes(one) || one.name === "seed" || now[one.name] !== one.value)
+      .map((one) => `${short(one)} ${told(one)}`).join(", ");
 
     // Ask the worker for a run with the settings of now; at the times [0] it is the start alone. It takes the place of the
     // one in the picture once something of it is there.
     function begin(times) {
       if (!work()) return false;
       const shape = shapeNumber(), { recorded, held, labels } = setup.programs[shape];
-      wanted = { rows: [], labels, recorded: { ...recorded, ...held }, held: Object.keys(held), steps: now.steps, about: about(), asked: structuredClone(now) };
+      wanted = { rows: [], labels, recorded: { ...recorded, ...held }, held: Object.keys(held), steps: now.steps, about: about(),
+        asked: { ...now } };
       number += 1;
-      worker.postMessage({ number, shape, settings: now.settings, seed: now.seed, times, drawn: drawn(recorded), held: wanted.held });
+      const { seed, ...settings } = now;
+      worker.postMessage({ number, shape, settings, seed, times, drawn: drawn(recorded), held: wanted.held });
       return true;
     }
     function preview() { starting = begin([0]); }
@@ -132,7 +133,7 @@ window.clbookHere ??= (() => {
       const found = outcome(current);
       if (!data.over) return say(`${note}iteration ${data.t} of ${current.steps}${found}`);
       const name = pinned.length ? `${apart([...pinned, current]).at(-1).join(", ")}: ` : "";
-      say(data.finite ? `${note}${name}${data.t} iterations in ${(data.wall / 1000).toFixed(2)} s${found}.${data.t ? achieved() : ""}`
+      say(data.finite ? `${note}${name}${data.t} iterations in ${(data.wall / 1000).toFixed(2)} s${found}.${data.t ? board(last.row, current.asked) : ""}`
         : `The run diverged at iteration ${data.t}: try a smaller learning rate.`);
       halted();
       if (coming.length) { keep(); next(); } else if (asking) answer();
@@ -151,11 +152,6 @@ window.clbookHere ??= (() => {
 
     // --- goals ---
     const mine = `${tasks.page}#${setup.name}`, board = tasks.board(figure, setup.name, setup.goals);
-    function achieved() { // by the run that has just ended; said in words
-      const { asked: { settings, shape, seed, steps }, rows } = current;
-      const chosen = Object.fromEntries(setup.shapes.map(({ name, values }, i) => [name, values[shape[i]]]));
-      return board(rows.at(-1).row, { ...settings, seed, steps, ...chosen });
-    }
 
     // --- the prediction: what its runs show is covered until a reader has chosen ---
     const { ask } = setup, chips = all(".clbook-ask button");
@@ -175,7 +171,7 @@ window.clbookHere ??= (() => {
       pinned = [];
       asking = true;
       part(".clbook-reply").textContent = "";
-      coming = ask.shows.length ? ask.shows.map((values) => runOf(Object.entries(values))) : [structuredClone(now)];
+      coming = ask.shows.length ? ask.shows.map((values) => runOf(Object.entries(values))) : [{ ...now }];
       next();
     }
     function answer() {
@@ -249,18 +245,15 @@ window.clbookHere ??= (() => {
       touch();
       say(ready()); // and no longer what was not allowed
     }
-    const called = (name) => short([...every, ...setup.shapes].find((one) => one.name === name));
+    function give(values) { Object.assign(now, values); refresh(); change(); }
+    const called = (name) => short(every.find((one) => one.name === name));
     // Let a run have a setting: a number, or the value that a button shows; RangeError for one that is not allowed.
     function take(run, name, value) {
-      const i = setup.shapes.findIndex((shape) => shape.name === name);
-      if (i < 0) {
-        check(every, name, value, setup.shapes.map((shape) => shape.name));
-        (APART.includes(name) ? run : run.settings)[name] = value;
-        return;
-      }
-      const { values } = setup.shapes[i], k = values.indexOf(String(value === true ? "on" : value === false ? "off" : value));
-      if (k < 0) throw new RangeError(`${called(name)} = ${value} is not allowed: it must be one of ${values.join(", ")}`);
-      run.shape[i] = k;
+      const shape = shapes.find((one) => one.name === name), text = { true: "on", false: "off" }[value] ?? String(value);
+      if (!shape) check(numbers, name, value, shapes.map((one) => one.name));
+      else if (!shape.values.includes(text))
+        throw new RangeError(`${called(name)} = ${value} is not allowed: it must be one of ${shape.values.join(", ")}`);
+      run[name] = shape ? text : value;
     }
     const refused = new Map(); // {name of a setting: what stands in its box, and is not allowed}
     function slider(knob, host) {
@@ -273,7 +266,7 @@ window.clbookHere ??= (() => {
       range.setAttribute("aria-label", knob.label);
       box.setAttribute("aria-label", `${knob.label}, typed`);
       const show = () => {
-        const value = holder(knob.name)[knob.name];
+        const value = now[knob.name];
         range.value = places * (f(Math.max(value, knob.low)) - f(knob.low)) / span;
         range.setAttribute("aria-valuetext", said(value));
         if (document.activeElement !== box) box.value = said(value).replace("\u2212", "-");
@@ -283,7 +276,7 @@ window.clbookHere ??= (() => {
       range.addEventListener("input", () => {
         const value = inverse(f(knob.low) + span * range.value / places);
         const rounded = knob.whole ? Math.round(value) : Number(value.toPrecision(3));
-        holder(knob.name)[knob.name] = Math.min(knob.high, Math.max(knob.low, rounded));
+        now[knob.name] = Math.min(knob.high, Math.max(knob.low, rounded));
         show();
         change();
       });
@@ -295,58 +288,51 @@ window.clbookHere ??= (() => {
           refused.set(knob.name, box.value);
           return say(refusal(knob, box.value));
         }
-        holder(knob.name)[knob.name] = value;
+        now[knob.name] = value;
         show();
         change();
       });
       host.append(label);
       return show;
     }
-    function choice(shape, i) {
+    function choice({ name, label, values }) {
       const row = made("div", { className: "clbook-row" });
       const own = made("div", { className: "clbook-choices" });
-      const buttons = shape.values.map((value, k) => made("button", { type: "button", textContent: value,
-        onclick() { now.shape[i] = k; refresh(); change(); } }));
+      const buttons = values.map((value) => made("button", { type: "button", textContent: value,
+        onclick: () => give({ [name]: value }) }));
       own.append(...buttons);
-      row.setAttribute("role", "group"); row.setAttribute("aria-label", shape.label);
-      row.append(made("span", { textContent: shape.label }), own);
+      row.setAttribute("role", "group"); row.setAttribute("aria-label", label);
+      row.append(made("span", { textContent: label }), own);
       knobs.append(row);
-      return () => pressed(buttons, (_, k) => now.shape[i] === k);
+      return () => pressed(buttons, (_, k) => now[name] === values[k]);
     }
-    const shows = [...setup.shapes.map(choice), ...setup.knobs.map((knob) => slider(knob, knobs)),
+    const shows = [...shapes.map(choice), ...setup.knobs.map((knob) => slider(knob, knobs)),
       ...setup.more.map((knob) => slider(knob, part(".clbook-more")))];
     function refresh() { shows.forEach((show) => show()); guests.forEach((guest) => guest?.changed()); }
 
     // A kind of panel of a file of its own: it draws in its box, and may stand below the picture and change settings.
-    const set = (values) => { Object.assign(now.settings, values); refresh(); change(); };
-    const guests = setup.panels.map((panel) => window.clbookPanels?.[panel.kind]?.(panel, { figure, now: () => now, set, paint }));
+    const guests = setup.panels.map((panel) => window.clbookPanels?.[panel.kind]?.(panel, { figure, now: () => now, set: give, paint }));
 
     // --- what an address keeps: all settings, the seed, and those of the pinned runs ---
     let coming = []; // what it asks to train and has not begun; all but the last are pinned
     const me = { figure, touched: false, address, follow };
     function touch() { me.touched = true; if (!coming.length) write(); }
-    function valuesOf(run) {
-      const found = new URLSearchParams(setup.shapes.map(({ name, values }, i) => [name, values[run.shape[i]]]));
-      for (const [name, value] of Object.entries({ ...run.settings, seed: run.seed, steps: run.steps })) found.set(name, value);
-      return found;
-    }
     // What tells each of several runs from the others, in the words of their settings; of runs that are alike, the seed.
     function apart(runs) {
-      const values = runs.map(({ asked }) => valuesOf(asked));
-      const differ = [...values[0].keys()].filter((name) => new Set(values.map((own) => own.get(name))).size > 1);
-      return values.map((own) => (differ.length ? differ : ["seed"]).map((name) => `${called(name)} ${own.get(name)}`));
+      const differ = Object.keys(start).filter((name) => new Set(runs.map(({ asked }) => asked[name])).size > 1);
+      return runs.map(({ asked }) => (differ.length ? differ : ["seed"]).map((name) => `${called(name)} ${asked[name]}`));
     }
     function address() {
-      const own = valuesOf(now), pins = pinned.map(({ asked }) => valuesOf(asked));
-      if (!current && String(pins.at(-1)) === String(own)) pins.pop(); // nothing has been changed since it was pinned
+      const own = new URLSearchParams(now), pins = pinned.map(({ asked }) => String(new URLSearchParams(asked)));
+      if (!current && pins.at(-1) === String(own)) pins.pop(); // nothing has been changed since it was pinned
       for (const pin of pins) own.append("pin", pin);
       return `${encodeURIComponent(setup.name)}:${own}`;
     }
     function runOf(values) { // a run; what is not allowed is left out
-      const run = structuredClone(start);
+      const run = { ...start };
       for (const [name, text] of values) {
         const number = text.trim() ? Number(text) : NaN;
-        try { take(run, name, every.some((knob) => knob.name === name) ? number : text); } catch { /* left out */ }
+        try { take(run, name, numbers.some((knob) => knob.name === name) ? number : text); } catch { /* left out */ }
       }
       return run;
     }
@@ -373,17 +359,17 @@ window.clbookHere ??= (() => {
         if (training) { stop(); return say(`Stopped at iteration ${rowsNow().at(-1)?.t ?? 0}.`); }
         if (open) { chips[0].focus(); return say("First your guess: choose one of the answers above, or Skip."); }
         // A typed value that is not allowed gives way to the one that is trained, which is said.
-        const words = [...refused].map(([name, typed]) => `${called(name)} stays ${said(holder(name)[name])}, as ${typed} is not allowed: `);
+        const words = [...refused].map(([name, typed]) => `${called(name)} stays ${said(now[name])}, as ${typed} is not allowed: `);
         refresh();
         train(words.join(""));
       },
-      seed() { now.seed = Math.floor(Math.random() * 10000); refresh(); change(); },
+      seed() { give({ seed: Math.floor(Math.random() * 10000) }); },
       pin() {
         if (!trained || !current?.rows.length) return say("Train first: what stands in the picture is pinned.");
         stop(); keep(); picture(); touch(); say("Pinned. The next run stands beside it.");
       },
       reset() {
-        stop(); now = structuredClone(start); pinned = []; trained = false; refresh(); say(ready()); preview();
+        stop(); now = { ...start }; pinned = []; trained = false; refresh(); say(ready()); preview();
         me.touched = false; write();
       },
     };
@@ -401,7 +387,7 @@ window.clbookHere ??= (() => {
     // What programs may ask: `window.clbook.explorers[name].run({eps: 0.17, seed: 3})`.
     opened(block, actions, {
       async run(given = {}) {
-        const asked = structuredClone(start);
+        const asked = { ...start };
         for (const [name, value] of Object.entries(given)) take(asked, name, value);
         if (open) settle(null);
         stop();

@@ -214,7 +214,7 @@ def choice(config: Settings, name: str, values: Sequence) -> dict:
     field = fields(type(config))[name]
     start = list(values).index(getattr(config, name))
     words = [said(value) for value in values]
-    return {"name": name, "label": controls.label(field), "values": words, "start": start}
+    return {"name": name, "label": controls.label(field), "values": words, "value": words[start]}
 
 
 @dataclasses.dataclass(eq=False, repr=False)

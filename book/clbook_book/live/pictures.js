@@ -191,7 +191,7 @@
   for (const { into, kind, bounds } of draws) generator[kind](viewed.inputs[into], ...bounds);
   function views() {
     if (!shown) return;
-    const { images, sheet: own } = shown.state, size = side * side, { settings } = now();
+    const { images, sheet: own } = shown.state, size = side * side, settings = now();
     viewed.inputs["given.picture"].set(images.subarray(chosen * size, (chosen + 1) * size));
     for (const [name, value] of Object.entries(settings)) if (viewed.inputs[`given.${name}`]) viewed.inputs[`given.${name}`][0] = value;
     viewed.prepare();
@@ -202,7 +202,7 @@
     strips.views.setAttribute("aria-label", `${classes} ${shown.run.labels[chosen]}, and views of it at these settings`);
   }
   function changed() { // settings, or what is drawn of them
-    const { settings } = now();
+    const settings = now();
     kinds.forEach((made, k) => made.setAttribute("aria-pressed", String(flat === (k === 1))));
     for (const { values, made } of offers) made.setAttribute("aria-pressed", String(Object.entries(values).every(([name, value]) => settings[name] === value)));
     views();
