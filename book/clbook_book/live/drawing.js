@@ -161,10 +161,11 @@ window.clbookDrawing ??= (() => {
   const kinds = {
     paths(g, frame, run, panel, colours) {
       const name = panel.of[0], { rows, at } = run, found = at !== null && at !== undefined;
-      const lines = Array.from({ length: run.recorded[name][1] }, (_, i) => ({ values: rows.map(({ row }) => row[name][i]), width: 1,
-        colour: colours[run.labels[i] % colours.length], alpha: run.labels[i] ? 0.45 : 0.75 }));
+      const lines = Array.from({ length: run.recorded[name][1] }, (_, i) => ({ values: rows.map(({ row }) => row[name][i]),
+        width: 1, colour: colours[run.labels[i] % colours.length], alpha: run.labels[i] ? 0.45 : 0.75 }));
       const title = at === undefined || rows.length < 2 ? panel.title : when(at);
-      const { toX } = overTime(g, frame, run, lines, roomy(lines.flatMap(({ values }) => values)), { ylabel: "embedding", title });
+      const axis = roomy(lines.flatMap(({ values }) => values));
+      const { toX } = overTime(g, frame, run, lines, axis, { ylabel: "embedding", title });
       g.strokeStyle = INK; g.lineWidth = 1.4;
       if (found) within(g, frame, () => stroke(g, [[toX(at + 1), frame.y], [toX(at + 1), frame.y + frame.h]]));
     },
@@ -176,8 +177,9 @@ window.clbookDrawing ??= (() => {
       const lift = (i) => panel.ball && d === 2 ? 1 + 0.25 * (0.618 * i % 1) : 1; // a band, in which each can be seen
       const at = (v, i) => { const [x, y, depth] = place(v, i); return [lift(i % n) * x, lift(i % n) * y, depth]; };
       const of = (row, which) => Array.from({ length: row[which].length / d }, (_, i) => at(row[which], i));
-      const reach = (axis) => roomy(run.rows.flatMap((one) => panel.of.flatMap((which) => of(one.row, which).map((p) => p[axis]))));
-      const edge = d === 3 ? 1.15 : 1.4, limits = panel.ball ? [[-edge, edge]] : [reach(0), reach(1)];
+      const all = panel.ball ? [] : run.rows.flatMap((one) => panel.of.flatMap((which) => of(one.row, which)));
+      const edge = d === 3 ? 1.15 : 1.4;
+      const limits = panel.ball ? [[-edge, edge]] : [0, 1].map((axis) => roomy(all.map((point) => point[axis])));
       const title = run.held.includes(name) ? panel.title : `${panel.title ? panel.title + ", " : ""}iteration ${t}`;
       const words = panel.ball ? { bare: true, title } : { xlabel: "coordinate 1", ylabel: "coordinate 2", title };
       const { toX, toY } = stage(g, frame, plane(frame, ...limits).limits, words);

@@ -133,8 +133,9 @@ window.clbookHere ??= (() => {
       const found = outcome(current);
       if (!data.over) return say(`${note}iteration ${data.t} of ${current.steps}${found}`);
       const name = pinned.length ? `${apart([...pinned, current]).at(-1).join(", ")}: ` : "";
-      say(data.finite ? `${note}${name}${data.t} iterations in ${(data.wall / 1000).toFixed(2)} s${found}.${data.t ? board(last.row, current.asked) : ""}`
-        : `The run diverged at iteration ${data.t}: try a smaller learning rate.`);
+      const ended = `${note}${name}${data.t} iterations in ${(data.wall / 1000).toFixed(2)} s${found}.`;
+      if (data.finite) say(ended + (data.t ? board(last.row, current.asked) : ""));
+      else say(`The run diverged at iteration ${data.t}: try a smaller learning rate.`);
       halted();
       if (coming.length) { keep(); next(); } else if (asking) answer();
     }
@@ -177,14 +178,14 @@ window.clbookHere ??= (() => {
     function answer() {
       asking = false;
       chips[ask.right].classList.add("clbook-right");
-      const right = guess === ask.right, told = right ? "" : ` The answer is \u201c${ask.choices[ask.right]}\u201d: ${ask.replies[ask.right]}`;
-      part(".clbook-reply").textContent = `${right ? "Right." : "Not so."} ${ask.replies[guess]}${told}`;
+      const { choices, replies } = ask, truth = ` The answer is \u201c${choices[ask.right]}\u201d: ${replies[ask.right]}`;
+      part(".clbook-reply").textContent = guess === ask.right ? `Right. ${replies[guess]}` : `Not so. ${replies[guess]}${truth}`;
     }
     function pose() {
-      const before = tasks.kept(tasks.PREDICTIONS), skip = made("button", { type: "button", textContent: "Skip", className: "clbook-skip" });
+      const before = tasks.kept(tasks.PREDICTIONS);
       chips.forEach((chip, k) => chip.addEventListener("click", () => choose(k)));
-      chips.at(-1).after(skip);
-      skip.addEventListener("click", () => { settle(null); say(ready()); button.focus(); });
+      chips.at(-1).after(made("button", { type: "button", textContent: "Skip", className: "clbook-skip",
+        onclick() { settle(null); say(ready()); button.focus(); } }));
       if (Number.isInteger(before[mine]) && ask.choices[before[mine]]) { settle(before[mine]); answer(); }
       else if (before["skip all"]) settle(null);
     }
@@ -204,9 +205,11 @@ window.clbookHere ??= (() => {
         const { name, meter, boxes } = places[i];
         if (name) head(g, names[i], name);
         if (meter) meters(g, says, run.rows.at(-1).row, meter);
-        panels.forEach((panel, j) => guests[j] ? guests[j].draw(g, boxes[j], run) : draw(g, boxes[j], run, { ...panel, eye }, setup.colours));
+        panels.forEach((panel, j) => guests[j] ? guests[j].draw(g, boxes[j], run)
+          : draw(g, boxes[j], run, { ...panel, eye }, setup.colours));
       });
-      const words = runs.map((run, i) => `${names[i] ? `${names[i].join(", ")}, of ` : ""}${run.about}: iteration ${run.rows.at(-1).t}${outcome(run)}`);
+      const named = (i) => names[i] ? `${names[i].join(", ")}, of ` : "";
+      const words = runs.map((run, i) => `${named(i)}${run.about}: iteration ${run.rows.at(-1).t}${outcome(run)}`);
       canvas.setAttribute("aria-label", `${trained ? "In training" : "Before training"}. ${words.join("; ")}.`);
     }
 
@@ -260,7 +263,8 @@ window.clbookHere ??= (() => {
       const label = document.createElement("label"), f = knob.log ? Math.log : (v) => v, inverse = knob.log ? Math.exp : (v) => v;
       const places = knob.whole && !knob.log ? knob.high - knob.low : 1000; // a key moves by one of them
       label.title = knob.about;
-      label.innerHTML = `<span></span><input type="range" min="0" max="${places}" autocomplete="off"><input type="text" inputmode="decimal" autocomplete="off">`;
+      label.innerHTML = `<span></span><input type="range" min="0" max="${places}" autocomplete="off">`
+        + `<input type="text" inputmode="decimal" autocomplete="off">`;
       label.firstChild.textContent = knob.label;
       const [range, box] = label.querySelectorAll("input"), span = f(knob.high) - f(knob.low);
       range.setAttribute("aria-label", knob.label);
@@ -311,7 +315,8 @@ window.clbookHere ??= (() => {
     function refresh() { shows.forEach((show) => show()); guests.forEach((guest) => guest?.changed()); }
 
     // A kind of panel of a file of its own: it draws in its box, and may stand below the picture and change settings.
-    const guests = setup.panels.map((panel) => window.clbookPanels?.[panel.kind]?.(panel, { figure, now: () => now, set: give, paint }));
+    const ours = { figure, now: () => now, set: give, paint };
+    const guests = setup.panels.map((panel) => window.clbookPanels?.[panel.kind]?.(panel, ours));
 
     // --- what an address keeps: all settings, the seed, and those of the pinned runs ---
     let coming = []; // what it asks to train and has not begun; all but the last are pinned
@@ -359,9 +364,10 @@ window.clbookHere ??= (() => {
         if (training) { stop(); return say(`Stopped at iteration ${rowsNow().at(-1)?.t ?? 0}.`); }
         if (open) { chips[0].focus(); return say("First your guess: choose one of the answers above, or Skip."); }
         // A typed value that is not allowed gives way to the one that is trained, which is said.
-        const words = [...refused].map(([name, typed]) => `${called(name)} stays ${said(now[name])}, as ${typed} is not allowed: `);
+        const stays = ([name, typed]) => `${called(name)} stays ${said(now[name])}, as ${typed} is not allowed: `;
+        const words = [...refused].map(stays).join("");
         refresh();
-        train(words.join(""));
+        train(words);
       },
       seed() { give({ seed: Math.floor(Math.random() * 10000) }); },
       pin() {

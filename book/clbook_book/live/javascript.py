@@ -484,8 +484,7 @@ class Writer:
 
     def of_embedding(self, node, args: list) -> Operation:
         """Rows at given indices."""
-        base = self.realize(args[0])
-        return self.looked_up(base, self.address(base.view, [args[1]], node), node)
+        return self.of_index(node, [args[0], [args[1]]])
 
     def of_gather(self, node, args: list) -> Operation:
         """Entries at an index along one axis."""

@@ -143,7 +143,8 @@ window.clbookPlay ??= (() => {
     }
     function told() {
       const [x, y] = [points.x[2 * chosen], points.x[2 * chosen + 1]], who = present();
-      say(`Point ${who.indexOf(chosen) + 1} of ${who.length}, ${setup.classes[points.label[chosen]]}, at ${fixed(x)}, ${fixed(y)}.`);
+      const name = `Point ${who.indexOf(chosen) + 1} of ${who.length}, ${setup.classes[points.label[chosen]]}`;
+      say(`${name}, at ${fixed(x)}, ${fixed(y)}.`);
     }
     const at = (spot, event) => nearest(present(), points.x, view, spot, event);
     const paints = () => tool.startsWith("paint");
@@ -225,7 +226,8 @@ window.clbookPlay ??= (() => {
     // there, or on `points` {x, label, there}; `points()` gives them.
     const offers = {
       async run({ network = true, points: own = points, ...given } = {}) {
-        if (typeof network !== "boolean") throw new RangeError(`network = ${network} is not allowed: network must be true or false`);
+        if (typeof network !== "boolean")
+          throw new RangeError(`network = ${network} is not allowed: network must be true or false`);
         for (const [name, value] of Object.entries(given)) check(setup.knobs, name, value, ["network", "points"]);
         points = { x: Float32Array.from(own.x), label: Int32Array.from(own.label), there: Float32Array.from(own.there) };
         seed = given.seed ?? setup.seed;

@@ -88,7 +88,8 @@ window.clbookPull ??= (() => {
     }
     function arrow(g, x0, y0, dx, dy) {
       const far = Math.hypot(dx, dy), tip = Math.min(6, far / 2), end = [x0 + dx, y0 + dy];
-      const angle = Math.atan2(dy, dx), barb = (turn) => [end[0] + tip * Math.cos(angle + turn), end[1] + tip * Math.sin(angle + turn)];
+      const angle = Math.atan2(dy, dx);
+      const barb = (turn) => [end[0] + tip * Math.cos(angle + turn), end[1] + tip * Math.sin(angle + turn)];
       stroke(g, [[x0, y0], end]);
       if (far > 1) stroke(g, [barb(2.6), end, barb(-2.6)]);
     }
@@ -134,8 +135,9 @@ window.clbookPull ??= (() => {
     }
     function show() {
       ofData(); ofEmbedding(); ofMatrix();
-      data.setAttribute("aria-label", `The data: ${setup.classes.join("s and ")}s. The darker a point, the more ${name()}, moves it.`);
-      matrix.setAttribute("aria-label", `The kernel, ${n} rows and columns: the mean entry is ${blocks()}. Row of ${name()}: ${ofRow()}.`);
+      const points = `The data: ${setup.classes.join("s and ")}s.`, K = `The kernel, ${n} rows and columns: the mean entry is`;
+      data.setAttribute("aria-label", `${points} The darker a point, the more ${name()}, moves it.`);
+      matrix.setAttribute("aria-label", `${K} ${blocks()}. Row of ${name()}: ${ofRow()}.`);
     }
 
     // --- what a reader does ---
