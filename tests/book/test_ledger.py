@@ -111,3 +111,17 @@ def test_a_link_to_the_runs_unfolds_their_section(tabs):
         has_text="Where the plateau is reached"
     )
     threshold.wait_for(state="visible")
+
+
+@pytest.mark.parametrize("name", judging.NAMES)
+def test_the_first_screen_has_the_counts_and_what_weighs_most(tabs, name):
+    page = tabs().page
+    page.set_viewport_size({"width": 1280, "height": 800})
+    page.goto((HTML / f"book/papers/{name.lower()}.html").as_uri())
+    headlines = page.locator(".clbook-headlines li")
+    assert headlines.count() == 3
+    box = headlines.last.bounding_box()
+    assert box["y"] + box["height"] <= 800
+    own = [claim for claim in judging.paper(name).claims.values() if not claim.ours]
+    numbers = page.locator(".clbook-found b").all_inner_texts()
+    assert sum(map(int, numbers)) == len(own)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from sklearn.decomposition import PCA
 
-from clbook import style
+from clbook import style, theory
 from clbook.experiments import landscape, separability
 from clbook.experiments.separability.condition import Check
 from clbook.style import Picture
@@ -112,6 +112,32 @@ def test_axes_are_labelled_and_not_empty_and_data_has_one_name(chapter, name):
                 assert said or of_classes or not any(map(numbers, ticks)), axis
             gids = [each.get_gid() for each in ax.get_children() if each.get_gid() is not None]
             assert len(gids) == len(set(gids)), gids
+
+
+@pytest.mark.parametrize("tau, tolerance", [(0.2, 0.01), (0.05, 0.1)])
+def test_alt_text_of_the_landscape_chapter_says_the_numbers_of_its_figure(tau, tolerance):
+    """The threshold by brute force: the first K whose mean of exp(-|a - b|^2 / 2 tau) is near that of the circle."""
+
+    def loss(count):
+        return np.log1p(2 * np.exp((np.cos(2 * np.pi * np.arange(count) / count) - 1) / tau).mean())
+
+    plateau = loss(4096)
+    count = next(k for k in range(1, 100) if loss(k) <= (1 + tolerance) * plateau)
+    result = landscape.run(landscape.Config(tau=tau, tolerance=tolerance))
+    chord, slope = 4 * np.sin(np.pi / count) ** 2, theory.threshold_slope(tolerance)
+    said = [tau, tolerance, count, plateau, chord, slope]
+    assert numbers(landscape_figures.threshold(result).alt) == pytest.approx(said, rel=5e-3)
+
+
+@pytest.mark.parametrize("frame", [0, -1])
+def test_alt_text_of_the_separability_chapter_says_the_numbers_of_its_figure(frame):
+    (result,) = arguments("separability")["trajectories"]
+    shown, config = result.z[frame], result.config
+    assert result.separable_at > 0
+    known = [result.separable_at] if frame else []  # at the start nobody knows when it will be
+    said = [config.n, config.eps, config.tau, *known, result.steps[frame], np.ptp(shown)]
+    alt = separability_figures.trajectories(result, frame).alt
+    assert numbers(alt) == pytest.approx(said, rel=5e-3)
 
 
 # What figures share.

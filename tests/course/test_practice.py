@@ -12,7 +12,7 @@ import torch
 import torch.nn.functional as F
 from threadpoolctl import threadpool_limits
 
-from clbook import losses
+from clbook import kernels, losses, metrics
 from clbook.experiments import practice
 from clbook.experiments.practice import experiment
 from clbook_book.audit.judging import committed
@@ -293,6 +293,14 @@ def test_points_are_turned_to_lie_near_those_before_them():
     np.testing.assert_allclose(ends[1], pairs, atol=1e-12)
 
 
+def test_the_text_leads_to_each_run_by_what_is_wrong_with_it():
+    links = re.findall(r'<a href="#which:letter=(\w)&amp;labels=on">([^<]+)</a>', TEXT)
+    assert sorted(letter for letter, _ in links) == sorted(practice.FAULTS)
+    for letter, words in links:
+        before = TEXT[: TEXT.index(words + "</a>")].splitlines()[-1].lower()
+        assert practice.FAULTS[letter] in f"{before} {words}"
+
+
 def test_quoted_claims_exist_and_have_the_verdicts_that_the_text_was_written_for():
     verdicts = committed()
     assert len(QUOTED) >= 16 and set(QUOTED) <= set(verdicts)
@@ -338,3 +346,11 @@ def test_chance_in_other_programs_is_what_the_page_prints(page, capsys):
     assert math.log(511) * 0.1 / 0.07 == pytest.approx(8.909, abs=5e-4)
     assert 2 * math.log(511) == pytest.approx(12.473, abs=5e-4)
     assert "stays at 8.909" in TEXT and "batches of 256" in TEXT
+
+
+def test_the_checklist_names_functions_that_exist():
+    modules = {"losses": losses, "metrics": metrics, "kernels": kernels}
+    table = TEXT[TEXT.index("| you see |") : TEXT.index("(pr-runs)=")]
+    named = set(re.findall(r"\b(losses|metrics|kernels)\.(\w+)", table))
+    assert len(named) >= 8
+    assert all(callable(getattr(modules[module], name)) for module, name in named)

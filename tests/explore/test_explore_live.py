@@ -1,5 +1,6 @@
 """The live explorer in a real kernel, driven by the messages that a front end sends and read from those it receives."""
 
+import base64
 import html
 import os
 import re
@@ -398,6 +399,18 @@ def test_the_kernel_ends_cleanly_with_a_run_in_flight():
         assert front.manager.provisioner.process.returncode == 0
 
 
+def test_the_time_slider_is_made_with_its_range_so_that_its_end_key_reaches_the_end(front):
+    """In the browser the End key of a slider knows only the range it was made with."""
+    p = show(front).finish()
+    opened = [state for _, comm, state in front.times if comm == p.time]
+    assert opened[0]["max"] == 30 and opened[0]["value"] == 30
+    front.set(p.find("TextModel", "steps"), value="12")
+    front.click(p.run)
+    p.rerun()
+    front.pump(lambda: p.get(p.time, "max") == 12)
+    assert [state for _, comm, state in front.times if comm == p.time][0]["value"] == 12
+
+
 STORED = """
 from clbook.results.store import cached
 stored = toy.Config(steps=60, delay=0.02, n=31)
@@ -518,6 +531,40 @@ def test_a_time_slider_that_is_renewed_leaves_no_widget_behind(front):
     assert front.printed.split() == ["1", "0"]
 
 
+def test_a_saved_notebook_holds_the_picture_and_its_alt_text(front):
+    """Where no kernel is, the widget's view is empty; a reader sees the output below it: the latest picture."""
+    p = show(front)
+    view, saved = front.displayed
+    assert VIEW in view and "image/png" not in view
+    assert base64.b64decode(saved["image/png"]).startswith(b"\x89PNG")
+    assert "turn a = 1: at step" in saved["text/plain"]
+    assert len(saved["image/png"]) < 20_000
+    p.finish()
+    for a in ("0.1", "10"):
+        front.set(p.find("TextModel"), value=a)
+        front.pump(lambda a=a: p.idle() and f"turn a = {a}:" in p.words(p.caption))
+    latest = "turn a = 10: at step 30"
+    front.pump(lambda: front.kept and latest in front.kept[-1]["data"]["text/plain"])
+    assert front.kept[-1]["metadata"]["image/png"]["alt"] == p.get(p.image, "tooltip")
+
+
+def test_a_link_of_the_text_sets_the_explorer(front):
+    """The page types the settings that a link names into an entry out of sight."""
+    p = show(front, '{"a": [0.1, 1.0, 10.0], "shape": ["spiral", "circle"]}').finish()
+    classes = "clbook-address-explorer"
+    (entry,) = [m for m in p.ids if classes in (p.get(m, "_dom_classes") or ())]
+    for a, shape in (("10", "circle"), ("0.1", "spiral")):
+        words = f"a = {a}, shape = {shape}: "
+        front.set(entry, value=f"a={a}&shape={shape}")
+        front.pump(lambda words=words: p.words(p.status).startswith(words))
+        front.pump(lambda: p.get(entry, "value") == "")  # so that the same link works again
+    front.set(entry, value="a=0.1&shape=square&nothing=1")
+    front.pump(lambda: p.get(entry, "value") == "")
+    assert p.finish().words(p.status).startswith("a = 0.1, shape = spiral: ")
+    front.set(entry, value="a=-1")
+    front.pump(lambda: "a = -1 is not allowed" in p.words(p.message))
+
+
 CELLS = """
 def came_to(result):
     return result.radius[-1], f"{result.config.a:g}{result.config.shape[0]}", f"radius {result.radius[-1]:.2f}"
@@ -559,6 +606,14 @@ def test_the_overview_shows_texts_as_texts_in_rows_of_their_own():
     assert rows[0].children[0].value == html.escape(wild)
     assert len({cell.layout.width for box in grid.children for cell in box.children}) == 1
     assert "Rows: a" in head.value
+
+
+def test_a_slider_below_its_entry_is_as_high_as_a_slider():
+    field = settings.fields(separability.Config)["tau"]
+    base = separability.Config()
+    shown = controls.row(field, controls.control(field, base.tau, base, explored=False), base)
+    slider = shown.children[1]
+    assert slider.layout.flex == "0 0 auto"  # with a basis in em it would be that high
 
 
 def test_a_first_picture_that_takes_long_is_kept_too(front):

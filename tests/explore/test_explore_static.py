@@ -6,7 +6,10 @@ import base64
 import csv
 import dataclasses
 import functools
+import importlib
 import io
+import itertools
+import pkgutil
 import re
 
 import numpy as np
@@ -17,8 +20,10 @@ from matplotlib.collections import LineCollection
 from PIL import Image
 
 import clbook
-from clbook import style
-from clbook.explore import data, explore, static, vector
+import clbook_book
+from clbook import experiments, style
+from clbook.explore import controls, data, explore, static, vector
+from clbook.training.settings import Settings
 
 BASE = toy.Config(n=40)
 GRID = {"a": [0.5, 1, 4], "b": [1, 2]}  # a slider and, of two values, a pair of buttons
@@ -60,6 +65,23 @@ def test_a_figure_without_a_picture_and_a_config_without_settings_are_named(stil
         explore(toy.run, lambda result, frame=0: toy.draw(result, frame).fig, BASE, a=[1])
     with pytest.raises(ValueError, match="base_config = {'a': 1} is not allowed: it must be set"):
         explore(toy.run, toy.draw, {"a": 1}, a=[1])
+
+
+NAMES = "eps|tau|lr|eta|psi|std|sd|init|dim|alike|normalize|scaling|augmentation|True|False|None"
+
+
+def test_no_label_or_value_of_a_control_is_a_python_name():
+    """Of every Config of the experiments and the papers: a live panel shows all of its fields."""
+    parts = [*pkgutil.walk_packages(experiments.__path__, "clbook.experiments.")]
+    parts += pkgutil.walk_packages(clbook_book.__path__, "clbook_book.")
+    modules = [importlib.import_module(part.name) for part in parts]
+    kinds = {kind for module in modules for kind in vars(module).values() if isinstance(kind, type)}
+    found = [kind for kind in kinds if issubclass(kind, Settings) and kind is not Settings]
+    for field in itertools.chain(*map(dataclasses.fields, found)):
+        values = map(controls.text, (*(field.metadata["choices"] or ()), True))
+        said = [controls.label(field), *(value.replace("_", " ") for value in values)]
+        assert not re.search(rf"_|\\|'|\b({NAMES})\b|^\(", "\n".join(said), re.MULTILINE), field
+    assert len(found) >= 8
 
 
 def test_the_first_step_and_what_a_result_names_are_among_the_frames(still):
@@ -483,6 +505,45 @@ def test_a_guide_tells_the_settings_that_the_text_names(page):
     assert not words.is_visible() and start.get_attribute("aria-expanded") == "false"
 
 
+@pytest.mark.parametrize("size", [(1200, 800), (1200, 500), (390, 844)])
+def test_a_guide_is_seen_together_with_the_picture(visit, address, size):
+    """Picture above, sentence below, at each of its steps; of a picture that is too high its upper part."""
+    page = visit(address, width=size[0], height=size[1])
+    figure = figure_of(page, 1)
+    figure.scroll_into_view_if_needed()
+    figure.get_by_role("button", name="Guide me").click()
+    following = figure.get_by_role("button", name="Next")
+    assert following.evaluate("e => e === document.activeElement")
+    for alt in (expected(1, steps=3), expected(-1)):
+        wait_alt(page, alt, 1)
+        page.wait_for_function(
+            """figure => {
+          const box = (name) => figure.querySelector(name).getBoundingClientRect();
+          const picture = box(".clbook-stage"), guide = box(".clbook-guide");
+          const seen = Math.min(picture.height, innerHeight - guide.height - 40, 150);
+          return picture.top > -1 && guide.bottom < innerHeight + 1 && guide.top >= picture.top + seen;
+        }""",
+            arg=figure.element_handle(),
+        )
+        if following.is_visible():
+            following.click()
+
+
+def test_what_is_clicked_in_a_guide_stays_in_its_place(page):
+    figure, links = figure_of(page, 1), page.locator("a[href^='#length:']")
+    links.nth(1).evaluate("link => link.append(' and more'.repeat(100))")  # many lines
+    figure.get_by_role("button", name="Guide me").click()
+    words, following = figure.locator(".clbook-sentence"), figure.locator("[data-guide=next]")
+    wait_alt(page, expected(1, steps=3), 1)
+    assert words.inner_text().startswith("1 of") and "and more" not in words.inner_text()
+    tall = "words => words.offsetHeight"
+    before = words.evaluate(tall)
+    following.click()
+    wait_alt(page, expected(-1), 1)
+    assert "and more" in words.inner_text()
+    assert words.evaluate(tall) == before > 60
+
+
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_guide_and_copy_are_no_barriers(visit, address, theme):
     page = visit(address, color_scheme=theme, height=500)
@@ -513,6 +574,23 @@ def test_an_explorer_stands_alone(visit, address, page):
     embedded = re.search('src="([^"]*)"', code.input_value())[1].replace("&amp;", "&")
     only.goto(embedded)
     assert only.locator("figure.clbook-explorer:visible").count() == 1
+
+
+def test_a_title_has_a_number_and_a_caption_stands_below(visit, still, tmp_path):
+    players = [
+        explore(toy.run, toy.draw, BASE, a=[1], title=title, caption=caption)
+        for title, caption in (("Arms", ""), ("Arms again", "Dots: points. Or arms."))
+    ]
+    (tmp_path / "two.html").write_text("".join(p._repr_html_() for p in players), encoding="utf-8")
+    page = visit(tmp_path / "two.html")
+    titles = page.locator(".clbook-title")
+    assert titles.all_inner_texts() == ["Arms", "Arms again"]
+    before = titles.first.evaluate("e => getComputedStyle(e, '::before').content")
+    assert "clbook-explorer" in before  # "Explorer 1. "
+    assert page.locator(".clbook-caption").all_inner_texts() == ["Dots: points. Or arms."]
+    assert page.locator("figure").nth(1).get_attribute("aria-label") == "Arms again"
+    note = "In JupyterLab every setting can be changed, and the experiment runs anew."
+    assert page.locator(".clbook-note:visible").all_inner_texts() == [note]  # said once
 
 
 def test_axes_with_a_scale_of_their_own_keep_it_in_every_run(still):
@@ -790,3 +868,58 @@ def test_on_a_phone_words_across_panels_do_not_tie_them(drawn):
       return [width, tiles.map((tile) => tile.y), [at(), at(400), at(1)].map((each) => each.tiles[0].scale)]; }""")
     assert width <= 350 and len(set(rows)) == 4, "title, panel, panel, remark"
     assert ways[0] > ways[1] >= ways[2], "as low as asked, down to the smallest letters"
+
+
+def test_the_name_of_a_datum_stays_inside_the_picture(drawn):
+    def figure(result):
+        fig, ((ax,),) = style.axes(1)
+        ax.plot([0, 1], [0, 1], label="a name of many words " * 8)
+        return style.Picture(fig, "a line")
+
+    page = drawn(figure, 800, a=(1, 4))
+    image, readout = page.locator("figure.clbook-explorer img"), page.locator(".clbook-readout")
+    box = image.bounding_box()
+    for part in (0.2, 0.45, 0.55, 0.9):
+        up = 0.9 - part * 0.8
+        page.mouse.move(box["x"] + part * box["width"], box["y"] + up * box["height"])
+        readout.wait_for(state="visible")
+        place, stage = readout.bounding_box(), page.locator(".clbook-stage").bounding_box()
+        assert place["x"] >= stage["x"], part
+        assert place["x"] + place["width"] <= stage["x"] + stage["width"], part
+
+
+def test_buttons_stay_in_sight_where_the_controls_are_higher_than_their_room(visit, address):
+    page = visit(address, width=390, height=480)
+    figure = figure_of(page, 2)  # with cells
+    figure.locator(".clbook-stage").evaluate("e => e.scrollIntoView({ block: 'start' })")
+    bench = figure.locator(".clbook-bench")
+    assert bench.evaluate("e => e.scrollHeight > e.clientHeight + 20")
+    for name in ("Play", "To the end", "Reset", "All cells", "Guide me"):
+        button = figure.get_by_role("button", name=name, exact=True)
+        if button.count():
+            box = button.bounding_box()
+            assert box["y"] + box["height"] <= 480, name
+
+
+@pytest.mark.parametrize("height", [844, 664])
+def test_on_a_phone_cells_leave_room_for_picture_and_sentence(visit, address, height):
+    """More than half of the screen is the picture's; what the chosen cell comes to is seen below it."""
+    page = visit(address, width=390, height=height, has_touch=True)
+    figure = figure_of(page, 2)  # with cells
+    figure.locator(".clbook-stage").evaluate("e => e.scrollIntoView({ block: 'start' })")
+    figure.locator(".clbook-pad input").first.tap()
+    bench, said = figure.locator(".clbook-bench"), figure.locator(".clbook-pad output")
+    buttons = figure.locator(".clbook-buttons")
+    assert bench.bounding_box()["height"] <= 0.45 * height + 3  # its padding
+    words, row = said.bounding_box(), buttons.bounding_box()
+    assert words["height"] > 0 and words["y"] + words["height"] <= row["y"] + 1
+    assert bench.bounding_box()["y"] <= words["y"]
+    assert row["y"] + row["height"] <= height and row["height"] < 2 * 44, "buttons in one row"
+
+
+def test_print_has_no_buttons_and_says_the_setting(page):
+    page.emulate_media(media="print")
+    hidden = page.locator("figure.clbook-explorer :is(button, input[type=range], .clbook-note)")
+    assert hidden.count() > 6 and not any(each.is_visible() for each in hidden.all())
+    said = page.locator("figure.clbook-explorer .clbook-controls").first.inner_text().split()
+    assert said == ["a", "(rad)", "1", "b", "2", "time", "(iterations)", "0"]
