@@ -44,6 +44,38 @@ def literal_loss(sims, batch, labels, tau, supervised):
     return total / len(batch)
 
 
+def readings(z1, z2, labels, tau):
+    """{name: loss} of one batch of unit vectors, z1's points the anchors: what SA puts below the line, and where."""
+    n = len(z1)
+    full, negatives = logits(table(z1, z2), torch.ones(n, dtype=z1.dtype), labels, tau)
+    partner = torch.eye(n, 2 * n, dtype=torch.bool).roll(n, 1)  # the column n + i of row i
+    below_the_line = {
+        "CL, positive in (Sec. 3)": full,
+        "CL, positive out: DCL (Sec. 5)": full.masked_fill(partner, -math.inf),
+        "NSCL, positive out (Sec. 3)": negatives,
+        "NSCL, positive in (Lemma 3)": torch.where(partner, full, negatives),
+    }
+    values = {}
+    for name, part in below_the_line.items():
+        values[name] = float((part.logsumexp(1) - full[partner]).mean())
+    written = -torch.log_softmax(negatives, 1)[partner].mean()
+    return values | {"NSCL, -log q_ii' as written (App. D.1)": float(written)}
+
+
+def test_readings_are_the_losses_of_the_package():
+    z1, z2, labels = views(SMALL)
+    one, two = (readings(a, b, labels, 0.5) for a, b in ((z1, z2), (z2, z1)))
+    expected = losses.cl(z1, z2, 0.5).item()
+    assert one["CL, positive in (Sec. 3)"] == pytest.approx(expected, rel=1e-12)
+    for name, loss in (
+        ("CL, positive out: DCL (Sec. 5)", losses.dcl(z1, z2, 0.5)),
+        ("NSCL, positive out (Sec. 3)", losses.nscl(z1, z2, labels, 0.5)),
+    ):
+        assert (one[name] + two[name]) / 2 == pytest.approx(loss.item(), rel=1e-12)
+    assert one["NSCL, positive in (Lemma 3)"] > max(0, one["NSCL, positive out (Sec. 3)"])
+    assert one["NSCL, -log q_ii' as written (App. D.1)"] == math.inf
+
+
 def test_batches_are_those_drawn_one_by_one_with_single_classes_left_out(monkeypatch):
     config = SMALL.replace(classes=2, batch=2, replacement=True, steps=30)
     monkeypatch.setattr(surrogate, "DRAWN", 14)  # a few at once

@@ -1,6 +1,6 @@
 // Views of the chosen photograph. Numbers and pixels come from the training's own functions, `clbookViews`; here they
 // are put on the screen and said in words.
-function clbookDrawing(block, bytes) {
+function clbookViewsDrawn(block, bytes) {
   const { make: made, draws, columns, Generator } = clbookViews(), make = made();
   const side = Math.sqrt(make.inputs["given.photograph"].length / 3);
   const list = block.querySelector("ol"), button = block.querySelector("button");

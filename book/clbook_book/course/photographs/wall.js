@@ -9,7 +9,7 @@ function clbookWall(root) {
   const photographs = data.nearest[0].length, each = photographs / data.classes.length;
   const slider = find("input"), canvas = find(".clbook-map"), context = canvas.getContext("2d");
   const views = find(".clbook-views");
-  const drawing = views && clbookDrawing(views, bytes);
+  const drawing = views && clbookViewsDrawn(views, bytes);
   let place = 0, chosen = data.first;
 
   const kind = (tile) => data.tiles[tile];
