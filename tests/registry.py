@@ -232,7 +232,6 @@ CASES = {
         "lr",
         {"lr": 1.0, "decay": 100.0, "steps": 200, "normalize": False, "d": 64, "width": 128},
     ),
-    "content_style, Table 1": Case(encoders.Deep.run, DEEP, (SEED, {"tau": 0.5})),
     "content_style, square": Case(
         encoders.Square.run, DEEP.replace(layers=3), (SEED, {"tau": 0.5})
     ),

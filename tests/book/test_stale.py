@@ -37,8 +37,10 @@ class Book:
         (folder / "_toc.yml").write_text("format: jb-book\nroot: book/page\n")
         (folder / "clbook").mkdir()
         (folder / "clbook" / "__init__.py").write_text('__version__ = "0"\n')
-        (folder / "book" / "clbook_book").mkdir()
-        (folder / "book" / "clbook_book" / "__init__.py").touch()
+        own = folder / "book" / "clbook_book"
+        (own / "live").mkdir(parents=True)
+        (own / "__init__.py").touch()
+        shutil.copy(ROOT / "book/clbook_book/live/tasks.js", own / "live")  # each page reads it
         (folder / "clbook" / "results").mkdir()
         for file in ("__init__.py", "fingerprint.py"):
             shutil.copy(ROOT / "clbook" / "results" / file, folder / "clbook" / "results")
