@@ -11,7 +11,7 @@ def own_centre(z: torch.Tensor, labels: torch.Tensor, classes: int) -> torch.Ten
     Args:
         labels: (n,) from 0 to classes - 1.
     """
-    member = (labels[:, None] == torch.arange(classes)).to(z.dtype)  # (n, C)
+    member = (labels[:, None] == torch.arange(classes, device=labels.device)).to(z.dtype)  # (n, C)
     count = member.sum(0)
     centres = member.mT @ z / count[:, None]  # (..., C, d)
     apart = (z[..., :, None, :] - centres[..., None, :, :]).norm(dim=-1)
