@@ -148,7 +148,8 @@ def end(it, **changes):
         def measure(self, s, z, losses, t):
             row = super().measure(s, z, losses, t)
             # A page records the losses of each step, whether `measure` does or not.
-            return {"losses": losses.reshape(len(z), -1)} | row | self.shown(s, row)
+            own = {} if losses is None else {"losses": losses}
+            return own | row | self.shown(s, row)
 
         def result(self, i, columns, head):
             return types.SimpleNamespace(row={name: v[-1] for name, v in columns.items()})
