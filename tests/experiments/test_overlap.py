@@ -9,8 +9,10 @@ import torch.nn.functional as F
 
 from clbook.experiments.landscape import even_loss
 from clbook.experiments.overlap import (
+    MAPS,
     Config,
     Overlap,
+    curves,
     lookup_loss,
     pairs,
     pieces,
@@ -20,7 +22,7 @@ from clbook.experiments.overlap import (
     run,
 )
 from clbook.losses import infonce
-from clbook_book.course.overlap import play
+from clbook_book.course.overlap import figures, play
 
 SEEDS = range(5)
 
@@ -254,3 +256,28 @@ def test_readouts_by_hand():
 def test_bad_settings_are_refused(change, words):
     with pytest.raises(ValueError, match=words):
         Config(**change)
+
+
+def test_figures_have_labels_and_alt_texts_with_their_numbers():
+    small = Config(n=12, steps=30)
+    several = {name: run(config) for name, config in small.compared(MAPS).items()}
+    picture = figures.maps(several)
+    deep = {name: run(config.replace(d=3)) for name, config in small.compared(MAPS).items()}
+    loss = next(ax for ax in picture.fig.axes if ax.get_xlabel())
+    assert loss.get_ylabel() == "loss" and f"{several['shuffled'].loss[0]:.3f}" in picture.alt
+    lines = {line.get_gid(): line.get_ydata() for line in loss.lines}
+    found = curves(small.replace(width=2.0, start="sorted"))
+    assert all(np.array_equal(lines[name], found[name]) for name in found)
+    kinds = [{"start": "sorted"}, {"start": "shuffled", "moves": "shared"}, {}]
+    groups = [
+        [run(small.replace(width=w, seed=s, **kind)) for w in (5.0, 20.0) for s in (0, 1)]
+        for kind in kinds
+    ]
+    wide = figures.against_width(*groups)
+    assert all(ax.get_xlabel() and ax.get_ylabel() for ax in wide.fig.axes)
+    assert "(shuffling costs 0.00)" in wide.alt
+    for shown in (picture, wide, figures.maps(deep)):
+        assert shown.png(dpi=40).startswith(b"\x89PNG")
+        for ax in shown.fig.axes:
+            gids = [artist.get_gid() for artist in ax.get_children() if artist.get_gid()]
+            assert len(gids) == len(set(gids))
