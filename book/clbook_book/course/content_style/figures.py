@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from clbook.experiments.content_style.experiment import gains, singular, style_gain
+from clbook.experiments.content_style.experiment import gains, singular
 from clbook.style import INK, MUTED, Picture, axes, colour, legend, name_lines, needs, so_far
 
 CONTENT, STYLE = colour(0), colour(1)
@@ -106,13 +106,6 @@ def stretch(result) -> tuple[float, str, str]:
     gain = gains(result.map[-1])[result.config.d_c :].mean()
     sign = f"{gain:.2g}"
     return float(gain / (gain + 2)), sign, f"style's gain {sign} at the end"
-
-
-def even(result) -> tuple[float, str, str]:
-    """(shade, sign, words) of a linear run, for a cell: style's gain over content's as trained; more is darker."""
-    share = float(style_gain(result.map[-1], result.config.d_c))
-    sign = f"{share:.2f}"
-    return min(1.0, share), sign, f"style's gain over content's {sign}, as trained"
 
 
 def spectra(groups, dashed) -> Picture:
@@ -243,30 +236,6 @@ def kept(result) -> tuple[float, str, str]:
     style = float(result.style_r2[-1, -1])
     sign = f"{style:.2f}"
     return max(0.0, style), sign, f"R² of style at the output {sign}"
-
-
-def directions(panels) -> Picture:
-    """Style gain over content gain against tau_c at tau_s = 1. `panels`: {title: {label: (tau_c, trained, undone)}}."""
-    fig, (row,) = axes(len(panels), width=7.8, height=3.2, sharey=True)
-    says = []
-    for ax, (title, lines) in zip(row, panels.items(), strict=True):
-        for k, (label, gain) in enumerate(lines.items()):
-            tau_c, trained, undone = gain
-            tone = colour(k)
-            ax.plot(tau_c, trained, "o-", ms=4, color=tone, label=label, gid=label)
-            ax.plot(tau_c, undone, "s--", ms=3, color=tone, gid=f"{label}, undone")
-            first = f"{trained[0]:.2f}, undone {undone[0]:.2f}"
-            says.append(f"{title}, {label}: at tau_c = {tau_c[0]:g} {first}")
-        ax.axvline(1, color=MUTED, lw=0.9, ls=":")
-        ax.set_xscale("log")
-        ax.set_yscale("log")
-        ax.set_ylim(3e-3, 30)
-        ax.set_xlabel(r"$\tau_c$, with $\tau_s = 1$")
-        ax.set_title(title)
-        ax.minorticks_off()
-        legend(ax, loc="upper right")
-    row[0].set_ylabel("style gain / content gain")
-    return Picture(fig, "; ".join(says) + ".")
 
 
 def threshold(rows) -> Picture:
