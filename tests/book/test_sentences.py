@@ -19,7 +19,6 @@ from sources import cells as cells_of
 
 from clbook import kernels, sweep
 from clbook.experiments import content_style, kernel, overlap, why
-from clbook.experiments.separability import condition
 from clbook.explore import static
 from clbook.results.sweep import combined
 from clbook_book import records
@@ -163,17 +162,6 @@ def test_separability_flows():
     assert (ahead["network"][0] * ahead["network"][-1] < 0).mean() > 0.2
     assert (ahead["vanilla"] == ahead["vanilla"][0]).all()  # no line crosses another
     assert np.isfinite(when(pair["network"])) and np.isinf(when(pair["vanilla"]))
-
-
-def test_separability_condition():
-    it = runs("separability", "condition")
-    found = condition.check([*it.values()])
-    np.testing.assert_allclose(it.cells, found.ratio.reshape(it.shape), 0.05)
-    terms = [found.eps**3 / found.tau, found.gamma, found.sigma2, found.delta]
-    largest = dict(zip(it, np.argmax(terms, axis=0)))
-    assert (largest[0.02, 0.1], largest[3, 0.001], largest[3, 10]) == (2, 0, 3)
-    yes, no = found.ratio[found.separated], found.ratio[~found.separated]
-    assert (yes > no[:, None]).mean() > 0.9 and answer("separability", "terms") == 1
 
 
 def test_separability_donut():

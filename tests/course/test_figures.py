@@ -57,7 +57,7 @@ def of_separability():
     return {
         "trajectories": (result,), "opening": (result,), "kernel_story": (result,),
         "race": ([result],), "panels": ([result, result], ["one", "two"]), "side_by_side": (pair,),
-        "condition": (check,), "checker": (check,), "views": (config,),
+        "condition": (check,), "views": (config,),
         "phase_diagram": (check, (0.1, 1.0), (0.01, 1.0)),
     }  # fmt: skip
 

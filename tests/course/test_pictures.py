@@ -12,7 +12,6 @@ from PIL import Image
 from clbook import kernels, metrics, style, theory
 from clbook.experiments import content_style, overlap, separability, words
 from clbook.experiments.modadd import lookup
-from clbook.experiments.separability import condition
 from clbook_book.course.alignment import figures as alignment_figures
 from clbook_book.course.content_style import figures as content_figures
 from clbook_book.course.kernel import figures as kernel_figures
@@ -79,17 +78,6 @@ def test_the_word_separable_stands_there_from_that_time_on():
         scores = kernel_figures.blocks(result, frame).fig.axes[2]
         words = [text.get_text() for text in scores.texts if text.get_visible()]
         assert [word for word in words if word == "separable"] == told
-
-
-def test_the_terms_of_the_condition_are_places_and_not_lengths():
-    config = separability.Config(n=12, eps=0.1, hidden=(30,), steps=30)
-    check = condition.check([separability.run(config, record=condition.NEEDS)])
-    (ax,) = separability_figures.checker(check).fig.axes
-    assert not ax.containers, "no bars: on a logarithmic axis their lengths say nothing"
-    places = artists(ax)["terms of (e)"].get_offsets()[:, 0]
-    expected = [check.left[0], check.right[0], 0.1**3 / config.tau]
-    expected += [check.gamma[0], check.sigma2[0], check.delta[0]]
-    np.testing.assert_allclose(places, np.maximum(expected, separability_figures.LEAST))
 
 
 def test_a_strip_does_not_sort_the_points_by_their_class():

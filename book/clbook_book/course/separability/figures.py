@@ -16,7 +16,6 @@ from clbook.training.loop import shared_times
 from clbook.training.streams import stream
 
 MARK = "#111111"
-LEAST = 1e-8  # the smallest term that is drawn at its place
 MOST_PATHS = 30  # of a class: more lines of one colour cover each other
 
 
@@ -435,71 +434,6 @@ def _linear_phase(result, gap):
 
 def _setting(config):
     return rf"$\varepsilon$ = {config.eps:g}, $\tau$ = {config.tau:g}"
-
-
-def checker(check: Check) -> Picture:
-    """The terms of condition (e), measured on one run, as points on one logarithmic axis.
-
-    On such an axis places mean something, and lengths do not: so the terms are points, and an arrow leads from the
-    right side to the left one.
-    """
-    fig, ((ax,),) = axes(width=5.4, height=3.2)
-    first = {name: float(values[0]) for name, values in vars(check).items()}
-    eps = first["eps"]
-    tau = first["tau"]
-    left = first["left"]
-    right = first["right"]
-    ratio = first["ratio"]
-    terms = {
-        r"left side $\Theta\sqrt{n}\,\varepsilon$": left,
-        r"right side, sum": right,
-        r"$\varepsilon^3/\tau$": eps**3 / tau,
-        r"$\gamma$": first["gamma"],
-        r"$\sigma^2$": first["sigma2"],
-        r"$\delta(T)$": first["delta"],
-    }
-    rows = range(len(terms))
-    sizes = list(terms.values())
-    values = np.maximum(sizes, LEAST)
-    tones = [colour(0), colour(1), *[MUTED] * 4]
-    ax.scatter(values, rows, s=60, c=tones, linewidths=0, gid="terms of (e)", zorder=3)
-    for i, size in enumerate(sizes):
-        place = (values[i], i)
-        ax.annotate(_short_number(size), place, (9, 0), textcoords="offset points", va="center")
-    ax.axvline(right, color=colour(1), lw=1, ls=":")
-    ahead = {"arrowstyle": "-|>", "color": INK, "shrinkA": 0, "shrinkB": 0}
-    ax.annotate("", (left, 0.5), (right, 0.5), arrowprops=ahead)
-    log_axis(ax)
-    ax.set_xlim(LEAST / 3, 1e8)
-    ax.set_ylim(5.5, -0.7)
-    ax.set_xlabel("size of the term, in powers of ten")
-    ax.set_yticks(rows, list(terms))
-    predicted = "separate" if ratio > 1 else "stay mixed"
-    outcome = _outcome(check)
-    ax.set_title(f"ratio {ratio:.3g}: predicted to {predicted};\n{outcome}")
-    return Picture(
-        fig,
-        f"eps = {eps:g}, tau = {tau:g}: the left side of condition (e) is {left:.3g}, the right side "
-        f"{right:.3g}, their ratio {ratio:.3g}; {outcome}.",
-    )
-
-
-def _short_number(value):
-    return f"{value:,.0f}" if value >= 100 else f"{value:.2g}"
-
-
-def _outcome(check):
-    if not check.separated[0]:
-        return "not separable within this run"
-    return f"separable at iteration {check.steps[0]:.0f}"
-
-
-def verdict(check: Check) -> tuple[float, str, str]:
-    """(shade, sign, words) of a run for a cell: the ratio of the two sides of (e); dark where the run separates."""
-    ratio = float(check.ratio[0])
-    dark = float(check.separated[0])
-    words = f"ratio {ratio:.3g}, {_outcome(check)}"
-    return dark, _short_number(ratio), words
 
 
 def kernel_story(result: Result, count: int = 6) -> Picture:
