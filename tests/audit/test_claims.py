@@ -130,12 +130,12 @@ def test_wrong_claims_are_refused():
 
 
 def test_evidence_is_found_by_the_names_of_what_a_measure_takes(monkeypatch):
-    evidence = types.ModuleType("clbook_book.audit.toy.evidence")
-    evidence.runs = lambda: 3.0
+    runs = types.ModuleType("clbook_book.audit.toy.runs")
+    runs.pulled = lambda: 3.0
     measures = types.ModuleType("clbook_book.audit.toy.measures")
     measures.measures = Measures()
-    measures.measures("toy-1", 2.0)(lambda bar, runs: Finding("", runs - bar))
-    monkeypatch.setitem(sys.modules, evidence.__name__, evidence)
+    measures.measures("toy-1", 2.0)(lambda bar, pulled: Finding("", pulled - bar))
+    monkeypatch.setitem(sys.modules, runs.__name__, runs)
     monkeypatch.setitem(sys.modules, measures.__name__, measures)
     toy = Paper("TOY", "", [], {"toy-1": made()}, [])
     (row,) = toy.judge()

@@ -10,7 +10,7 @@ from clbook.experiments import sphere
 from clbook.experiments.sphere import start
 from clbook.losses import generalized, nt_xent_mean
 from clbook.metrics import neighbour_accuracy
-from clbook_book.audit.va import Config, Variational, dataset, losses, recipes, run
+from clbook_book.audit.va import Config, Variational, dataset, losses, run, runs
 
 TINY = Config(n=24, steps=6, width=10)
 FIELDS = {field.name for field in dataclasses.fields(sphere.Config)}
@@ -129,6 +129,6 @@ def test_evenly_spread_points_in_the_order_of_the_data_have_neighbours_but_no_ga
     angles, labels = np.arange(120) * 2 * np.pi / 120, np.repeat(range(4), 30)
     even = np.stack([np.cos(angles), np.sin(angles)], 1)
     assert neighbour_accuracy(even, labels) > 0.95
-    assert recipes.parted(even, labels) == pytest.approx(1.0)
+    assert runs.parted(even, labels) == pytest.approx(1.0)
     angles = angles - angles % (np.pi / 2) / 2  # each cluster on half of its arc
-    assert recipes.parted(np.stack([np.cos(angles), np.sin(angles)], 1), labels) > 10
+    assert runs.parted(np.stack([np.cos(angles), np.sin(angles)], 1), labels) > 10

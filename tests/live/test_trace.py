@@ -21,7 +21,7 @@ from clbook.training.loop import Training, mapped
 from clbook.training.optim import sgd
 from clbook.training.settings import Outcome, Settings, fields, quantity, setting
 from clbook.training.streams import Draws, stream, streams
-from clbook_book.audit.va import series
+from clbook_book.audit.va.runs import TURNING
 from clbook_book.course.alignment import play as pushes
 from clbook_book.course.content_style import recipes
 from clbook_book.course.landscape import descent
@@ -502,7 +502,7 @@ CLUSTERS = LAWS | RATE | {"noise": (0.02, 0.3), "spread": (0.05, 0.3)}
 TURNS = LAWS | {"lr_over_tau": (0.03, 0.15), "noise": (0.02, 0.3)}
 TWO = separability.Config(n=60, steps=1000)
 DONUT = TWO.replace(data="donut", augmentation="rotation", lr_over_tau=0.1)
-ORBITS = series.TURNING.replace(n=24, width=32, steps=400)
+ORBITS = TURNING.replace(n=24, width=32, steps=400)
 SHRINKING = kernel.Config(clusters=4, n=60, width=32, start="smooth", lr_over_tau=1.0, steps=300)
 TURNED = LAWS | {"angle": (1.0, 90.0), "delta": (0.01, 0.3), "lr_over_tau": (0.03, 0.1)}
 SHRUNK = LAWS | {"delta": (0.01, 0.3), "lr_over_tau": (0.1, 1.0)}

@@ -276,7 +276,8 @@ class Paper:
         Raises:
             ValueError: there is no such function.
         """
-        module = importlib.import_module(f"clbook_book.audit.{self.name.lower()}.evidence")
+        room = "runs" if self.name in ("VA", "TOY") else "evidence"
+        module = importlib.import_module(f"clbook_book.audit.{self.name.lower()}.{room}")
         if not callable(getattr(module, name, None)):
             raise ValueError(f"name={name!r}: {module.__name__} has no function of that name")
         return getattr(module, name)()

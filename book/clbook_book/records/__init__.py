@@ -57,7 +57,7 @@ class Recipe:
     """How a record is made: `reduce(sweep(run, configs))`.
 
     Attributes:
-        says: what the runs are, one line.
+        says: what the runs are.
         run, configs, record: as for `sweep`.
         reduce: from the list of Results to {name: array}; it takes Results of unequal length from runs that ended
             early (`labelled.padded` makes one array of them).
@@ -74,7 +74,7 @@ class Recipe:
     run: Callable
     configs: Sequence[Settings]
     reduce: Callable[[list[Outcome]], dict[str, np.ndarray]]
-    curves: tuple[str, ...]
+    curves: tuple[str, ...] = ("loss",)
     start: float = 0.01
     record: tuple[str, ...] = ()
     axes: Mapping[str, str] = dataclasses.field(default_factory=dict)
@@ -102,8 +102,8 @@ class Computed:
 
     @property
     def says(self) -> str:
-        """What the function gives, one line."""
-        return inspect.getdoc(self.function).partition("\n")[0]
+        """What the function gives."""
+        return summary_of(self.function)
 
     @property
     def code(self) -> str:
@@ -190,23 +190,67 @@ def summary(record: xarray.Dataset) -> str:
     return f"Record of {how['date']}: {how['says']}; {cost}; made by {how['command']}"
 
 
-def recipes() -> dict[str, Recipe | Computed]:
-    """All recipes: the dictionaries `RECIPES` in the files `recipes.py` of course and audit.
+RECIPES: dict[str, Recipe | Computed] = {}  # of each record; `recorded` writes here
+
+
+def recorded(name: str, run: Callable | None = None, configs=(), keep=None, **more) -> Callable:
+    """Decorator: the function below is what the record `name` keeps; its docstring begins with what that is.
+
+    Without a run, the record keeps what the function computes. With one, it keeps the arrays {name: array} that the
+    function makes of the Results of `sweep(run, configs)`. With `keep=fields(...)` it keeps these Results themselves,
+    and the function says what is made of them when they are read.
+
+    Called without arguments, the function gives what is in the record: its value, its Dataset, or what it makes of the
+    Results. A process reads a record once.
+
+    Args:
+        run, configs: as for `sweep`.
+        more: what else a `Recipe` has.
 
     Raises:
-        ValueError: two of these files have a recipe of one name.
+        ValueError: there is a record of that name already.
     """
-    found = {}
-    for path in sorted(PACKAGE.glob("*/*/recipes.py")):
-        *_, folder, room = path.parent.parts
-        own = importlib.import_module(f"clbook_book.{folder}.{room}.recipes").RECIPES
-        if twice := found.keys() & own.keys():
+
+    def register(function):
+        if name in RECIPES:
             raise ValueError(
-                f"RECIPES of clbook.{folder}.{room}.recipes = {', '.join(sorted(twice))} is not allowed: "
-                "another file has a recipe of that name"
+                f"name = {name!r} is not allowed: a record has it already, {RECIPES[name].says}"
             )
-        found |= own
-    return found
+        if run is None:
+            RECIPES[name] = Computed(function)
+        else:
+            says = summary_of(function)
+            RECIPES[name] = Recipe(says, run, tuple(configs), keep or function, **more)
+
+        @functools.cache
+        @functools.wraps(function)
+        def read():
+            if run is None:
+                return value(name)
+            return function(_runs(RECIPES[name], load(name))) if keep else load(name)
+
+        return read
+
+    return register
+
+
+def summary_of(function: Callable) -> str:
+    """The first sentence of a function's docstring, in one line."""
+    first, *_ = inspect.getdoc(function).partition("\n\n")
+    return " ".join(first.split()).removesuffix(".")
+
+
+@functools.cache
+def recipes() -> dict[str, Recipe | Computed]:
+    """All recipes: those that stand in the files `runs.py` of course and audit."""
+    found = {}
+    for path in sorted(PACKAGE.glob("*/*/r*.py")):
+        *_, folder, room = path.parent.parts
+        if path.stem == "runs":
+            importlib.import_module(f"clbook_book.{folder}.{room}.runs")
+        elif path.stem == "recipes":
+            found |= importlib.import_module(f"clbook_book.{folder}.{room}.recipes").RECIPES
+    return RECIPES | found
 
 
 # Where and when something is computed.
@@ -340,7 +384,10 @@ def runs(name: str) -> list:
 
     Of a function that is no Training's `run`, and does not say what it returns, they are plain objects.
     """
-    recipe, record = recipes()[name], load(name)
+    return _runs(recipes()[name], load(name))
+
+
+def _runs(recipe: Recipe, record: xarray.Dataset) -> list:
     kind, found = reading.result_of(recipe.run), []
     for place, config in enumerate(recipe.configs):
         found.append(kind.__new__(kind))

@@ -4,7 +4,6 @@ import numpy as np
 import xarray
 
 from clbook_book import records
-from clbook_book.audit.va import recipes
 
 EVEN = np.arange(120) * 2 * np.pi / 120
 CLUSTERED = EVEN // (np.pi / 2) + 0.1 * EVEN
@@ -12,7 +11,7 @@ CLUSTERED = EVEN // (np.pi / 2) + 0.1 * EVEN
 
 def life(later=0.0):
     """Runs with four clusters on the circle, that move by `later` in the end."""
-    recipe = recipes.RECIPES["va-life"]
+    recipe = records.recipes()["va-life"]
     made = records.grid(records.of_runs(recipe), recipe.dims)
     steps = made.config.expand_dims(step=[0, 20_000], axis=-1)
     places = xarray.DataArray(

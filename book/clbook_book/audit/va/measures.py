@@ -6,7 +6,8 @@ import xarray
 from clbook import theory
 from clbook.experiments.sphere import CLUSTERED
 from clbook_book.audit.judging import Every, Finding, Measures, counted, listed, misprint, span
-from clbook_book.audit.va import closed_forms, recipes
+from clbook_book.audit.va import closed_forms
+from clbook_book.audit.va.runs import BASE, BEYOND, gap_ratio, reached
 
 measures = Measures()
 EXACT = 1e-12  # numbers in float64 that differ by less are called equal
@@ -29,7 +30,7 @@ def lowest_is_even(lowest):
 
 @measures("va-abstract-2")
 def clusters_live(life):
-    gaps = recipes.gap_ratio(life)
+    gaps = gap_ratio(life)
     early, late, end = gaps.sel(start="cap").transpose("moment", "seed").values
     other = gaps.sel(start="uniform").isel(moment=1)
     text = (
@@ -107,7 +108,7 @@ def of_network(record, net: str, depth: int):
 def by_setting(record) -> dict:
     """{(net, depth, d, loss): {lr: iterations at which each seed clusters}} of the record `va-uniform`."""
     table = {}
-    for at in recipes.reached(record):
+    for at in reached(record):
         setting = at.net.item(), at.depth.item(), at.d.item(), at.loss.item()
         rates = table.setdefault(setting, {})
         rates.setdefault(at.lr.item(), []).append(at.item())
@@ -131,7 +132,7 @@ def clusters_come(net: str, depth: int, uniform) -> Finding:
     found = [best_rate(rates) for rates in settings]
     soonest = [min(map(max, rates.values())) for rates in settings]
     when = f", by iteration {span(soonest, ',.0f')}" if np.isfinite(soonest).all() else ""
-    came = np.isfinite(recipes.reached(mine))
+    came = np.isfinite(reached(mine))
     stayed = came & (mine.accuracy.isel(step=-1) >= CLUSTERED)
     text = (
         f"at the best rate {np.sum(found)} of {np.size(found)} runs cluster{when}; at all rates "
@@ -143,7 +144,7 @@ def clusters_come(net: str, depth: int, uniform) -> Finding:
 @measures("va-uniform-deep-stay")
 def clusters_stay(uniform):
     mine = of_network(uniform, "mlp", 4)
-    mine = mine.sel(run=mine.lr.isin(recipes.BEYOND["mlp", 4]))
+    mine = mine.sel(run=mine.lr.isin(BEYOND["mlp", 4]))
     panels = xarray.where(mine.d == 2, 500, 2000)
     there = mine.accuracy.sel(step=panels, method="nearest") >= CLUSTERED
     settings = {}
@@ -152,7 +153,7 @@ def clusters_stay(uniform):
         rates.setdefault(run.lr.item(), []).append(run.item())
     best = [max(rates.values(), key=np.sum) for rates in settings.values()]
     of_two = xarray.where(
-        mine.loss == "eq. 4", np.log(1.5), np.log1p(1 - 2 / recipes.BASE.n)
+        mine.loss == "eq. 4", np.log(1.5), np.log1p(1 - 2 / BASE.n)
     )  # places, half each
     few = mine.recorded_loss.isel(step=-1) > of_two - 0.01
     return Finding(
@@ -167,7 +168,7 @@ def clusters_of_eq_18(uniform, eq_18):
     came, texts = 0, []
     for (_, _, d, _), rates in by_setting(mine).items():
         for lr in eq_18.lr.values:
-            rates[lr] = recipes.reached(eq_18.sel(d=d, lr=lr)).values
+            rates[lr] = reached(eq_18.sel(d=d, lr=lr)).values
         came += sum(int(np.isfinite(seeds).sum()) for seeds in rates.values())
         shares = []
         for lr, seeds in sorted(rates.items()):
@@ -342,7 +343,7 @@ def stationary(life):
     cap = life.sel(start="cap")
     later = cap.later
     spread = cap.recorded_spread.isel(step=-1)
-    gaps = recipes.gap_ratio(cap).isel(moment=-1)
+    gaps = gap_ratio(cap).isel(moment=-1)
     return Finding(
         f"the median point moves by {listed(later)}; views {span(spread, '.2g')} away; gaps between clusters "
         f"{listed(gaps, '.1f')} times those within",
@@ -398,7 +399,7 @@ def network_at_rest(uniform):
     texts, margins = [], []
     mine = of_network(uniform, "mlp", 1)
     mine = mine.sel(run=(mine.d == 2) & (mine.loss == "eq. 4"))
-    for lr in recipes.BEYOND["mlp", 1]:
+    for lr in BEYOND["mlp", 1]:
         runs = mine.sel(run=mine.lr == lr)
         change = change_after(runs.recorded_loss, 200)
         least = runs.accuracy.sel(step=slice(200, None)).min("step")
@@ -426,7 +427,7 @@ def by_15(uniform):
 
 @measures("va-free-uniform")
 def free_uniform(free):
-    plateaus = [theory.sphere_plateau(recipes.BASE.tau, d, 1) for d in free.d.values]
+    plateaus = [theory.sphere_plateau(BASE.tau, d, 1) for d in free.d.values]
     end = free.isel(step=-1)
     gap = abs(end.recorded_loss - xarray.DataArray(plateaus, dims="d"))
     return Finding(
