@@ -16,6 +16,7 @@ import hashlib
 import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import joblib
 import torch
@@ -105,7 +106,7 @@ def load(
         return None, record
     wanted = record
     here = default_device(device) == default_device()
-    for look in (lambda: _read(path, config), lambda: records.find(run, config) if here else None):
+    for look in (lambda: read(path, config), lambda: records.find(run, config) if here else None):
         result = look()
         if result is None:
             continue
@@ -116,20 +117,23 @@ def load(
     return None, wanted
 
 
-def _read(file: Path, config: Settings) -> Outcome | None:
-    """The result of `config` in this file; None, and a warning, where it cannot be read or holds something else."""
+def read(file: Path, config: Settings, kind: type = Outcome) -> Any:
+    """What `save` wrote of `config` into this file, of the type `kind`.
+
+    None where there is no file, and, with a warning, where it cannot be read or holds something else.
+    """
     if not file.exists():
         return None
     try:
         # The settings are kept beside the result: a file that was renamed or copied here by hand is found out.
         whose, result = joblib.load(file)
         wrong = "" if whose == config else f"it holds another run, of {whose}"
-        if not isinstance(result, Outcome):
-            wrong = f"it holds a {type(result).__name__}, which is no Outcome"
+        if not isinstance(result, kind):
+            wrong = f"it holds a {type(result).__name__}, which is no {kind.__name__}"
     except Exception as error:  # a pickle can fail in any way
         wrong = f"{type(error).__name__} {error}"
     if wrong:
-        warnings.warn(f"{file} cannot be used, so the run is made again: {wrong}", stacklevel=3)
+        warnings.warn(f"{file} cannot be used, so it is made again: {wrong}", stacklevel=3)
         return None
     return result
 

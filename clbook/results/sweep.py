@@ -305,27 +305,6 @@ def often(act: Callable) -> Iterator[None]:
         thread.join()
 
 
-def worked(jobs: Sequence[Callable], doing: str) -> list:
-    """`[job() for job in jobs]` of jobs that take seconds each, with a bar whose clock goes on while one is at work.
-
-    `doing`: what stands before the bar. While a page is built, which would keep the bar, there is none.
-
-    Examples:
-        >>> worked([lambda: 2 + 2, lambda: "four"], "counting")
-        [4, 'four']
-    """
-    look = "{desc}: {percentage:3.0f}%|{bar}| {n_fmt} of {total_fmt} parts, {elapsed}"
-    static, found = environment.static(), []
-    with (
-        tqdm(total=len(jobs), desc=doing, leave=False, bar_format=look, disable=static) as shown,
-        often(shown.refresh),
-    ):
-        for job in jobs:
-            found.append(job())
-            shown.update()
-    return found
-
-
 @contextlib.contextmanager
 def moving(board: Board | None, total: int, before: int = 0) -> Iterator[Callable]:
     """A bar of `total` runs that moves by what the tasks note; none without a board. Gives `ended(runs)`.

@@ -15,12 +15,12 @@ from browser import alone, barriers
 
 from clbook.experiments import content_style, overlap, separability, sphere
 from clbook.explore import explore, static
-from clbook.explore.ranges import knobs
 from clbook.training.settings import setting
 from clbook_book.course.content_style import figures as linear_figures
 from clbook_book.course.separability import figures
 from clbook_book.live import inpage, panels
 from clbook_book.live.inpage import train_here
+from clbook_book.live.ranges import knobs
 from clbook_book.live.tasks import Ask, Goal
 
 CONFIG = separability.Config(n=40, steps=400)
@@ -803,6 +803,15 @@ def test_a_second_kernel_traces_nothing_and_a_damaged_file_is_made_again(tmp_pat
     with pytest.warns(UserWarning, match="cannot be used, so it is made again"):
         assert made() == first
     assert len(traced) == 4
+
+
+def test_a_bar_tells_how_far_the_tracing_is_but_not_in_a_built_page(monkeypatch, capfd):
+    monkeypatch.setattr(inpage, "stored", lambda *arguments: arguments[3])
+    assert inpage.programs(separability, [CONFIG] * 2, ("eps",)) == ["shape0", "shape1"]
+    assert f"{inpage.TRACING}:   0%" in (err := capfd.readouterr().err) and "0 of 2 parts" in err
+    monkeypatch.setenv("CLBOOK_STATIC", "1")
+    assert inpage.programs(separability, [CONFIG] * 2, ("eps",)) == ["shape0", "shape1"]
+    assert capfd.readouterr().err == ""
 
 
 def test_a_store_that_cannot_be_written_costs_a_warning(tmp_path, monkeypatch):

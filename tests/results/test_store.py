@@ -409,7 +409,7 @@ def test_a_file_that_is_no_result_counts_as_missing_and_is_named(cache, spoil):
     first, second = sweep(toy.run, [toy.Config(), toy.Config(a=3.0)], n_jobs=1)
     path = store.path_of(toy.run, toy.Config())
     spoil(path)
-    with pytest.warns(UserWarning, match=f"{path} cannot be used, so the run is made again"):
+    with pytest.warns(UserWarning, match=f"{path} cannot be used, so it is made again"):
         again, other = sweep(toy.run, [toy.Config(), toy.Config(a=3.0)], n_jobs=1)
     assert (again.z == first.z).all() and other.seconds == second.seconds
     assert sweep(toy.run, [toy.Config()])[0].seconds == again.seconds, "it is whole again"

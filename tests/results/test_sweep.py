@@ -23,7 +23,7 @@ from dask.distributed import Client, LocalCluster
 from clbook import environment
 from clbook.experiments import alignment
 from clbook.results import sweep as sweeping
-from clbook.results.sweep import Board, attempt, bar, moving, often, parallel, sweep, tasks, worked
+from clbook.results.sweep import Board, attempt, bar, moving, often, parallel, sweep, tasks
 from clbook.training import loop
 
 
@@ -472,10 +472,6 @@ def test_no_bar_stands_in_a_built_page(monkeypatch, capfd):
         ended(1)
     assert list(bar([1, 2])) == [1, 2]
     assert "runs" in capfd.readouterr().err
-    assert worked([lambda: 1, lambda: 2], "Writing") == [1, 2]
-    err = capfd.readouterr().err
-    assert "Writing:   0%" in err and "0 of 2 parts" in err
     monkeypatch.setenv("CLBOOK_STATIC", "1")
     assert list(bar([1, 2])) == [1, 2]
-    assert worked([lambda: 1, lambda: 2], "Writing") == [1, 2]
     assert capfd.readouterr().err == ""

@@ -6,6 +6,7 @@
     javascript      a graph as JavaScript
     page            both graphs, the random numbers and what runs them, as one text; compared with the training itself
     panels          what a page draws of a run while it trains
+    ranges          what a block offers of settings that are numbers
     inpage          the block in which a reader trains: `train_here`
     moved           a block whose points the reader moves; playground, pulling: those there are
     diagnosis       a block that diagnoses a reader's file; sizes: its functions for arrays of any size

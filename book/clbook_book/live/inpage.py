@@ -13,21 +13,20 @@ import types
 import warnings
 from collections.abc import Callable, Collection, Mapping, Sequence
 
-import joblib
+from tqdm.auto import tqdm
 
-from clbook import style
-from clbook.environment import cache_folder
+from clbook import environment, style
 from clbook.explore import controls
-from clbook.explore.ranges import knobs
 from clbook.explore.static import Block, file, filled, said
 from clbook.explore.subject import quantities
 from clbook.results.fingerprint import digest, edited, modules
-from clbook.results.store import cached, path_of, save
-from clbook.results.sweep import combined, worked
+from clbook.results.store import cached, path_of, read, save
+from clbook.results.sweep import combined, often
 from clbook.training.loop import Training, training_of
 from clbook.training.settings import Settings, expect, fields
 from clbook_book.live.page import Program, program, shared_code
 from clbook_book.live.panels import Panel, check, points
+from clbook_book.live.ranges import knobs
 from clbook_book.live.tasks import Ask, Goal, known, phrases
 
 TRACING = "Writing what trains in the page"  # what stands before the bar meanwhile
@@ -56,7 +55,7 @@ def train_here(
         figure: `figure(result)` -> Picture of the run at the start, for readers without JavaScript.
         base_config: the settings at the start.
         settings: names of fields that are numbers. Each gets a slider over all that the Config takes, whatever the
-            others are (`explore.ranges`), and a box to type in. All others in which the runs of one program may differ
+            others are (`live.ranges`), and a box to type in. All others in which the runs of one program may differ
             stand below, folded, with the number of steps and the seed.
         without: fields that are not offered: the page could not follow them.
         panels: what is drawn before, while and after it trains (`live.panels`).
@@ -159,11 +158,17 @@ def programs(
 
     What was traced before on this machine is taken from the store.
     """
-    jobs = []
-    for number, config in enumerate(configs):
-        job = functools.partial(stored, kind, config, settings, f"shape{number}", seen)
-        jobs.append(job)
-    return worked(jobs, TRACING)
+    look = "{desc}: {percentage:3.0f}%|{bar}| {n_fmt} of {total_fmt} parts, {elapsed}"
+    # While a page is built, which would keep the bar, there is none.
+    bar = tqdm(
+        total=len(configs), desc=TRACING, leave=False, bar_format=look, disable=environment.static()
+    )
+    found = []
+    with bar, often(bar.refresh):  # its clock goes on while a training is traced
+        for number, config in enumerate(configs):
+            found.append(stored(kind, config, settings, f"shape{number}", seen))
+            bar.update()
+    return found
 
 
 def stored(
@@ -180,16 +185,16 @@ def stored(
     if run is None or edited(writing):
         return trace()
     by = [run.name, *map(digest, writing), list(settings), name, sorted(seen)]
-    path = cache_folder() / "programs" / f"{hashlib.sha256(repr(by).encode()).hexdigest()[:40]}.pkl"
-    try:
-        return joblib.load(path)[1]
-    except FileNotFoundError:
-        pass
-    except Exception as error:  # a pickle can fail in any way
-        warnings.warn(f"{path} cannot be used, so it is made again: {error}", stacklevel=2)
-    made = trace()
-    if failed := save(path, config, made):
-        warnings.warn(f"what trains in the page is not stored: {failed}", stacklevel=2)
+    path = (
+        environment.cache_folder()
+        / "programs"
+        / f"{hashlib.sha256(repr(by).encode()).hexdigest()[:40]}.pkl"
+    )
+    made = read(path, config, Program)
+    if made is None:
+        made = trace()
+        if failed := save(path, config, made):
+            warnings.warn(f"what trains in the page is not stored: {failed}", stacklevel=2)
     return made
 
 

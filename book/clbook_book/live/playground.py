@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from clbook import style
-from clbook.explore.ranges import knobs
 from clbook.training.loop import Training
 from clbook_book.live.inpage import check_tasks
 from clbook_book.live.moved import Moved
+from clbook_book.live.ranges import knobs
 from clbook_book.live.tasks import Goal
 
 WAYS = ("through a network", "each point alone")

@@ -9,9 +9,9 @@ import dataclasses
 from typing import Any
 
 from clbook import style
-from clbook.explore.ranges import knobs
 from clbook.training.loop import Training
 from clbook_book.live.moved import Moved
+from clbook_book.live.ranges import knobs
 
 STEP = 0.25  # the pull of an arrow key
 LEAST = 1.0  # half a side of the smallest part of the embedding that is shown

@@ -1,4 +1,4 @@
-// Which values of the settings a block of the page takes: those of the Config, as clbook/explore/ranges.py has found them.
+// Which values of the settings a block of the page takes: those of the Config, as `ranges.py` has found them.
 window.clbookSettings ??= {
   fits({ least, most, whole }, value) {
     return typeof value === "number" && value >= least && value <= most && (!whole || Number.isInteger(value));
