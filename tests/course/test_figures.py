@@ -16,6 +16,7 @@ from clbook.experiments.separability.condition import Check
 from clbook.style import Picture
 from clbook_book.course.landscape import descent, quiz
 from clbook_book.course.landscape import figures as landscape_figures
+from clbook_book.course.landscape.shuffle import Shuffle
 from clbook_book.course.separability import figures as separability_figures
 
 
@@ -28,7 +29,7 @@ def of_landscape():
     return {
         "landscape": (one,), "threshold": (one,), "indicator": (one,),
         "arrows": both, "spectra": both[:1], "measures": both,
-        "three_panels": ([one, warm], [one, coarse]), "two_orders": (landscape.Shuffle(12), one),
+        "three_panels": ([one, warm], [one, coarse]), "two_orders": (Shuffle(12), one),
         "forgetting": (landscape.forget(landscape.MapsConfig(n=12)),),
         "quiz": (quiz.run(quiz.Config()),),
         "descending": (descent.run(descent.Config(n=12, steps=8)),),

@@ -16,6 +16,7 @@ from clbook.experiments.landscape.curves import EQ1, MOST
 from clbook.losses import generalized, nt_xent_mean
 from clbook_book.audit.ls.variation import second_variation
 from clbook_book.course.landscape import descent as down
+from clbook_book.course.landscape.shuffle import Shuffle
 
 SEEDS = range(5)
 PLATEAUS = {0.5: 0.48058, 0.2: 0.31268, 0.1: 0.22767, 0.05: 0.16514, 0.02: 0.10717}
@@ -386,13 +387,13 @@ def test_combinations_that_make_no_sense_are_refused(kind, changes, says):
 
 
 def test_a_shuffle_uses_the_same_places():
-    shuffle = landscape.Shuffle(n=12)
+    shuffle = Shuffle(n=12)
     places = shuffle.places(4)
     mixed = places[shuffle.order]
     assert shuffle.counts == [1, 2, 3, 4, 6, 12] and len(np.unique(places.round(9), axis=0)) == 4
     assert shuffle.loss(places, 0.2) == pytest.approx(shuffle.loss(mixed, 0.2), abs=1e-12)
-    assert landscape.Shuffle().loss(landscape.Shuffle().places(120), 0.2) == pytest.approx(
-        landscape.Shuffle().uniform(0.2), rel=1e-6
+    assert Shuffle().loss(Shuffle().places(120), 0.2) == pytest.approx(
+        Shuffle().uniform(0.2), rel=1e-6
     )
 
 

@@ -22,7 +22,7 @@ from clbook.experiments.landscape.experiment import (
     run,
     tangents,
 )
-from clbook.experiments.landscape.maps import Maps, MapsConfig, Shuffle, forget
+from clbook.experiments.landscape.maps import Maps, MapsConfig, forget
 
 __all__ = [
     "ETA",
@@ -31,7 +31,6 @@ __all__ = [
     "Maps",
     "MapsConfig",
     "Result",
-    "Shuffle",
     "counts",
     "curvature",
     "even",

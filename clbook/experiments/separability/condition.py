@@ -155,8 +155,3 @@ def measured_growth(result: Result) -> float:
         )
     slope, _ = np.polyfit(result.steps[linear], np.log(gap[linear]), 1)
     return float(slope / config.lr)
-
-
-def evenly_chosen(result: Result, count: int) -> np.ndarray:
-    """Numbers of at most `count` recorded times, evenly chosen, the first and the last among them."""
-    return np.unique(np.linspace(0, len(result.steps) - 1, count).round().astype(int))

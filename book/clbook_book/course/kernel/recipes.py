@@ -6,7 +6,7 @@ import numpy as np
 
 from clbook import kernels
 from clbook.experiments import separability
-from clbook.experiments.separability.condition import evenly_chosen
+from clbook.explore.static import thinned
 from clbook.metrics import r2
 from clbook_book.records import Recipe, fields
 
@@ -35,7 +35,7 @@ def scores(results) -> dict[str, np.ndarray]:
         radius = (r.x**2).sum(1, keepdims=True)
         explained = [[r2(pattern, by)[0] for by in (r.x, radius)] for pattern in (top, apart)]
         fit.append(explained)
-        chosen = evenly_chosen(r, 6)
+        chosen = thinned(len(r.steps), 6)
         near = chosen[np.argmin(np.abs(r.steps[chosen] - r.separable_at))]
         share.append([kernels.top_eigenvector(r.kernel[k], r.labels)[1] for k in (0, near, -1)])
     steps = np.stack([r.steps for r in results])
@@ -54,7 +54,7 @@ def scores(results) -> dict[str, np.ndarray]:
 
 def at_six_times(result) -> np.ndarray:
     """(T, n, n) the kernel at six recorded times, those that `kernel_story` draws, and NaN at the others."""
-    chosen = evenly_chosen(result, 6)
+    chosen = thinned(len(result.steps), 6)
     kept = np.full_like(result.kernel, np.nan)
     kept[chosen] = result.kernel[chosen]
     return kept

@@ -8,7 +8,7 @@ import numpy as np
 
 from clbook import theory
 from clbook.experiments.landscape.experiment import Result
-from clbook.experiments.landscape.maps import Maps, Shuffle
+from clbook.experiments.landscape.maps import Maps
 from clbook.style import (
     INK,
     MUTED,
@@ -25,6 +25,7 @@ from clbook_book.course import drawing
 from clbook_book.course.drawing import bare, by_class, square
 from clbook_book.course.landscape.descent import Result as Descended
 from clbook_book.course.landscape.quiz import Result as Quiz
+from clbook_book.course.landscape.shuffle import Shuffle
 
 CIRCLE = np.linspace(0, 2 * np.pi, 200)
 EQ1, EQ3, MARK = colour(0), colour(1), colour(2)

@@ -9,8 +9,9 @@ from matplotlib.collections import LineCollection
 from matplotlib.patheffects import withStroke
 
 from clbook import augment, theory
-from clbook.experiments.separability.condition import Check, evenly_chosen
+from clbook.experiments.separability.condition import Check
 from clbook.experiments.separability.experiment import VIEWS, Config, Result, dataset
+from clbook.explore.static import thinned
 from clbook.style import INK, MUTED, Picture, axes, colour, legend, log_axis, mosaic, needs, so_far
 from clbook.training.loop import shared_times
 from clbook.training.streams import stream
@@ -438,7 +439,7 @@ def _setting(config):
 
 def kernel_story(result: Result, count: int = 6) -> Picture:
     """Trajectories and block scores on one time axis, above the kernel matrices at `count` recorded times."""
-    chosen = evenly_chosen(result, count)
+    chosen = thinned(len(result.steps), count)
     times = result.steps[chosen]
     names = [f"kernel {t}" for t in times]
     half = len(names)
