@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable, Sequence
 
 from clbook import environment
 from clbook.explore.subject import Subject, quantities
-from clbook.training.settings import Settings, expect, fields
+from clbook.results.sweep import combined, values_of
+from clbook.training.settings import Settings, expect
 
 
 def explore(
@@ -95,20 +96,13 @@ def grid(base_config: Settings, axes: dict[str, Iterable]) -> dict[str, list]:
 
 def _values(base_config, axis, values) -> list:
     """The grid of one axis, checked."""
-    kind = type(base_config)
-    if axis not in fields(kind):
-        raise ValueError(
-            f"{axis} is not a field of {kind.__name__}: it has {', '.join(fields(kind))}"
-        )
-    if not isinstance(values, Iterable) or isinstance(values, str):
-        raise ValueError(f"{axis} = {values!r} is not allowed: it must be a list of values")
-    # The Config refuses what it does not allow, and makes 1 and 1.0 the same.
-    checked = [getattr(base_config.replace(**{axis: value}), axis) for value in values]
+    # The Config refuses what it does not allow or does not have, and makes 1 and 1.0 the same.
+    checked = [
+        getattr(one, axis) for one in combined(base_config, **{axis: values_of(axis, values)})
+    ]
     start = getattr(base_config, axis)
     if start not in checked:
         raise ValueError(
             f"{axis} = {checked!r} is not allowed: it must hold base_config's value, {start!r}"
         )
-    if len(set(checked)) < len(checked):
-        raise ValueError(f"{axis} = {checked!r} is not allowed: it repeats a value")
     return checked

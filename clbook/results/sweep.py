@@ -404,21 +404,26 @@ def sweep(
 def _grid(base, axes: dict) -> list[Settings]:
     """The settings of a grid over `base`, the last axis fastest."""
     expect("configs", base)
-    for name, values in axes.items():
-        if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
-            raise ValueError(
-                f"{name} = {values!r} is not allowed: {name} must be a list of values, an axis of the grid"
-            )
-    # An axis may be a generator, and is gone through twice.
-    axes = {name: list(values) for name, values in axes.items()}
-    for name, values in axes.items():
+    return combined(base, **{name: values_of(name, values) for name, values in axes.items()})
+
+
+def values_of(name: str, values: Iterable) -> list:
+    """The values of the axis `name` of a grid as a list; ValueError where there is none, or one twice.
+
+    Examples:
+        >>> values_of("seed", range(3))
+        [0, 1, 2]
+    """
+    wrong = "an axis of the grid"
+    if isinstance(values, Iterable) and not isinstance(values, (str, bytes)):
+        values = list(values)  # an axis may be a generator, and is gone through twice
         twice = [value for k, value in enumerate(values) if value in values[:k]]
-        if twice or not values:
-            wrong = f"each once, and {twice[0]!r} is there twice" if twice else "at least one"
-            raise ValueError(
-                f"{name} = {values!r} is not allowed: {name} must be a list of values, {wrong}"
-            )
-    return combined(base, **axes)
+        if values and not twice:
+            return values
+        wrong = f"each once, and {twice[0]!r} is there twice" if twice else "at least one"
+    raise ValueError(
+        f"{name} = {values!r} is not allowed: {name} must be a list of values, {wrong}"
+    )
 
 
 def combined(base: Settings, /, **axes: Iterable) -> list[Settings]:
