@@ -14,11 +14,10 @@ import time
 
 import numpy as np
 import torch
-import torch.nn.functional as F
 from torch import Generator, Tensor, nn
 
 from clbook import diagnose, losses
-from clbook.data import IMAGES
+from clbook.experiments.practice.experiment import digits, view
 from clbook.models import MLP
 from clbook.training.loop import PROGRESS_EVERY, default_device, one_thread
 from clbook.training.settings import Outcome, Settings, iterations, quantity, seed_of, setting
@@ -153,10 +152,7 @@ class Result(Outcome):
 @functools.cache
 def data(name: str) -> tuple[Tensor, np.ndarray]:
     """The pictures (1797, 64), from 0 to 1, and their classes (1797,)."""
-    if name == "bars":
-        return _bars()
-    pixels, labels = IMAGES["digits"]()
-    return torch.tensor(pixels / 16, dtype=torch.float32), labels
+    return _bars() if name == "bars" else digits()
 
 
 def _bars():
@@ -176,21 +172,12 @@ def stamps(count: int, generator: Generator) -> Tensor:
     return torch.randn(count, STAMP, generator=generator)
 
 
-def moved(x: Tensor, config: Config, generator: Generator) -> Tensor:
-    """Pictures (m, 64), each turned, stretched and moved at random, with noise."""
-    maps = torch.eye(2, 3) + config.move * torch.randn(len(x), 2, 3, generator=generator)
-    grid = F.affine_grid(maps, [len(x), 1, SIDE, SIDE], align_corners=False)
-    pictures = F.grid_sample(x.view(-1, 1, SIDE, SIDE), grid, align_corners=False)
-    noise = torch.randn(len(x), SIDE**2, generator=generator)
-    return pictures.flatten(1) + config.noise * noise
-
-
 def pair(x: Tensor, config: Config, generator: Generator) -> tuple[Tensor, Tensor]:
     """Two views (m, 72) of pictures (m, 64)."""
     first = stamps(len(x), generator)
     second = first if config.shared else stamps(len(x), generator)
-    one = torch.cat([moved(x, config, generator), first], 1)
-    two = torch.cat([moved(x, config, generator), second], 1)
+    one = torch.cat([view(x, generator, config.move, config.noise), first], 1)
+    two = torch.cat([view(x, generator, config.move, config.noise), second], 1)
     return one, two
 
 
