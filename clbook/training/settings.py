@@ -80,6 +80,12 @@ def iterations(default: int, high: int = 100_000) -> Any:
     return setting(default, "iterations", unit="iterations", low=1, high=high, log=True)
 
 
+def recorded_every(default: int = 0, unit: str = "iterations", high: int = 10_000) -> Any:
+    """The `setting` of how often a run is recorded (`loop.recorded_times`), every `high` steps at most."""
+    doc = f"record every this many {unit}; 0: a geometric series of times"
+    return setting(default, doc, unit=unit, low=0, high=high)
+
+
 def allowed(field: dataclasses.Field) -> str:
     """The range of a `setting`, in words: 'a number > 0 and <= 10', 'one of clusters, donut'."""
     m = field.metadata

@@ -28,6 +28,7 @@ from clbook.training.settings import (
     iterations,
     quantity,
     recorded,
+    recorded_every,
     seed_of,
     setting,
 )
@@ -119,9 +120,7 @@ class Config(Settings):
     )
     warmup: int = setting(20, "iterations of linear warm-up", unit="iterations", low=0, high=10_000)
     steps: int = iterations(200, high=20_000)
-    record_every: int = setting(
-        0, "record every so many; 0: a geometric series", unit="iterations", low=0, high=10_000
-    )
+    record_every: int = recorded_every()
     seed: int = seed_of("data, weights, batches and views")
 
     @property

@@ -19,7 +19,15 @@ from clbook import losses, theory
 from clbook.data import balanced_labels
 from clbook.training.loop import State, Training
 from clbook.training.optim import sgd
-from clbook.training.settings import Outcome, Settings, quantity, recorded, seed_of, setting
+from clbook.training.settings import (
+    Outcome,
+    Settings,
+    quantity,
+    recorded,
+    recorded_every,
+    seed_of,
+    setting,
+)
 from clbook.training.streams import stream
 
 POINTS, BATCHES, CLASSES = range(3)  # purposes of the streams of random numbers
@@ -65,9 +73,7 @@ class Config(Settings):
     noise: float = setting(
         0.5, "standard deviation of a view around its point", low=0.0, high=100.0, each=True
     )
-    record_every: int = setting(
-        0, "record every this many steps; 0: a geometric series", unit="steps", low=0, high=10_000
-    )
+    record_every: int = recorded_every(unit="steps")
     seed: int = seed_of("points, views and batches")
 
     def check(self):

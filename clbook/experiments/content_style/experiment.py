@@ -27,6 +27,7 @@ from clbook.training.settings import (
     iterations,
     quantity,
     recorded,
+    recorded_every,
     seed_of,
     setting,
 )
@@ -87,9 +88,7 @@ class Config(Settings):
     )
     lr: float = setting(0.01, "learning rate of Adam", above=0.0, high=1.0, log=True)
     steps: int = iterations(2000)
-    record_every: int = setting(
-        0, "record every so many; 0: a geometric series", unit="iterations", low=0, high=100_000
-    )
+    record_every: int = recorded_every(high=100_000)
     seed: int = seed_of("g, weights and latents")
 
     def check(self):

@@ -24,6 +24,7 @@ from clbook.training.settings import (
     iterations,
     quantity,
     recorded,
+    recorded_every,
     seed_of,
     setting,
 )
@@ -58,9 +59,7 @@ class Config(Settings):
     tau: float = setting(0.2, "temperature τ", low=0.01, high=10.0, log=True, each=True)
     lr: float = setting(5e-3, "learning rate of Adam", above=0.0, high=1.0, log=True, each=True)
     steps: int = iterations(400)
-    record_every: int = setting(
-        10, "iterations between recorded times; 0 for a geometric series", low=0, high=10_000
-    )
+    record_every: int = recorded_every(10)
     seed: int = seed_of("data, weights and views")
 
     def check(self):

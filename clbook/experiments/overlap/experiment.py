@@ -26,6 +26,7 @@ from clbook.training.settings import (
     iterations,
     quantity,
     recorded,
+    recorded_every,
     seed_of,
     setting,
 )
@@ -90,13 +91,7 @@ class Config(Settings):
         each=True,
     )
     steps: int = iterations(400)
-    record_every: int = setting(
-        0,
-        "record every this many iterations; 0 records a geometric series of times",
-        unit="iterations",
-        low=0,
-        high=10_000,
-    )
+    record_every: int = recorded_every()
     seed: int = seed_of("data, shuffle and random start")
 
     def check(self):

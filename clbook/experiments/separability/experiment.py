@@ -21,7 +21,15 @@ from clbook.models import ACTIVATIONS, MLP, stacked
 from clbook.training.anchored import Anchored
 from clbook.training.loop import State, held
 from clbook.training.optim import sgd
-from clbook.training.settings import Outcome, Settings, quantity, recorded, seed_of, setting
+from clbook.training.settings import (
+    Outcome,
+    Settings,
+    quantity,
+    recorded,
+    recorded_every,
+    seed_of,
+    setting,
+)
 from clbook.training.streams import Draws, stream, streams
 
 DATA, START, WEIGHTS, VIEWS, RECORDED = range(5)  # purposes of the streams of random numbers
@@ -84,13 +92,7 @@ class Config(Settings):
         high=100.0,
         each=True,
     )
-    record_every: int = setting(
-        0,
-        "record every this many iterations; 0 records a geometric series of times",
-        unit="iterations",
-        low=0,
-        high=10_000,
-    )
+    record_every: int = recorded_every()
     seed: int = seed_of("data, start, weights and augmentations")
 
     @property

@@ -28,6 +28,7 @@ from clbook.training.settings import (
     iterations,
     quantity,
     recorded,
+    recorded_every,
     seed_of,
     setting,
 )
@@ -87,13 +88,7 @@ class Config(Settings):
     noise: float = setting(
         0.3, "standard deviation of the noise augmentation", low=0.0, high=2.0, each=True
     )
-    record_every: int = setting(
-        0,
-        "record every this many iterations; 0 records a geometric series of times",
-        unit="iterations",
-        low=0,
-        high=10_000,
-    )
+    record_every: int = recorded_every()
     seed: int = seed_of("data, start, weights and augmentations")
 
     def check(self):

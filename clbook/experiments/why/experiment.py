@@ -25,6 +25,7 @@ from clbook.training.settings import (
     iterations,
     quantity,
     recorded,
+    recorded_every,
     seed_of,
     setting,
 )
@@ -96,13 +97,7 @@ class Config(Settings):
         each=True,
     )
     steps: int = iterations(1000)
-    record_every: int = setting(
-        0,
-        "record every this many iterations; 0 records a geometric series of times",
-        unit="iterations",
-        low=0,
-        high=10_000,
-    )
+    record_every: int = recorded_every()
     seed: int = seed_of("the occurrences and of the start")
 
     def check(self):
