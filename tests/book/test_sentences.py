@@ -368,8 +368,8 @@ def test_content_style_projector():
     assert lead[0] < 0.5 * lead[2] and answer("content_style", "projector-rank") == 1
 
 
-def test_modadd_ma_decay():
-    it = runs("modadd", "ma-decay")
+def test_remembers_ma_decay():
+    it = runs("remembers", "ma-decay")
     ratio = {at: r.ratio[-1] for at, r in it.items()}
     assert ratio[0, 1] > ratio[0.001, 1] and ratio[0, 0.02] < 0.8 * ratio[0, 1]
     crawling = it[0, 1].equivalent
@@ -381,11 +381,11 @@ def test_modadd_ma_decay():
     assert large[-1] < 0.2 * large[0] and small[-1] < 0.05
     assert [at for at in it if it[at].collapsed] == [(0.03, 0.02)] and np.isinf(it.cells[2, 0])
     np.testing.assert_allclose(it.cells[:2], it.table(lambda r: r.ratio[-1])[:2], 0, 0.006)
-    assert answer("modadd", "start") == 1
+    assert answer("remembers", "start") == 1
 
 
-def test_modadd_ma_bands():
-    it = runs("modadd", "ma-bands")
+def test_remembers_ma_bands():
+    it = runs("remembers", "ma-bands")
     bands = {at: np.unique(r.distances()[1].round(2)) for at, r in it.items()}
     counts = [len(bands[0.001, d]) for d in (8, 6, 4, 2)]
     assert counts == [1, 3, 2, 4] == [*it.cells[1, [4, 3, 2, 0]]]
@@ -394,7 +394,7 @@ def test_modadd_ma_bands():
     turns = np.unique(np.degrees(angles(z - z.mean(0))).round(1))
     assert np.diff(turns) == pytest.approx(45, abs=0.5), "an octagon"
     assert {band.max() for at, band in bands.items() if 0.016 in at} == {0}
-    assert answer("modadd", "bands") == 2
+    assert answer("remembers", "bands") == 2
 
 
 def test_words_map():

@@ -74,7 +74,7 @@ SETTINGS = {
             ({}, {"init": 1.0, "decay": 0.001}),
         ),
     ],
-    ("modadd", "tables-here"): [
+    ("remembers", "tables-here"): [
         (({"decay": 0.001}, {"std_contexts": 1.0}), ({}, {"decay": 0.005})),
         (({"std": 3.0}, {"std": 10.0}), ({}, {"std": 0.05})),
     ],
@@ -201,7 +201,7 @@ def test_symbols_that_are_seen_once_gather_by_their_looks():
 
 
 def test_large_tables_come_closer_and_stay_apart():
-    it = block("modadd", "tables-here")
+    it = block("remembers", "tables-here")
     assert it.ask.answer == "come closer and stay apart"
     _, row = end(it, **it.ask.shows[0])
     assert 0.2 < row["ratio"] < 0.4

@@ -90,7 +90,7 @@ QUANTITIES = {
     ("content_style", "globe-here"): "style_gain",
     ("content_style", "depth-here"): "means[1]",
     ("modadd", "transformer-here"): "ratio",
-    ("modadd", "tables-here"): "ratio",
+    ("remembers", "tables-here"): "ratio",
     ("why", "counts-here"): "ratio",
 }
 

@@ -426,7 +426,7 @@ def population_plain(Z, C, p):
     return weighed.mean() - (p * scores).sum()
 
 
-KNOWN["modadd", "implement"] = Exercise(
+KNOWN["remembers", "implement"] = Exercise(
     "loss(Z, C, p) of two tables and the probabilities p(u, rho), a number",
     tables,
     population,
