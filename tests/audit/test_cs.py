@@ -16,8 +16,8 @@ from clbook.experiments.content_style import Config, collapse, projector
 from clbook.experiments.content_style.experiment import fresh_pairs
 from clbook.losses import infonce
 from clbook_book import records
-from clbook_book.audit.cs import encoders, flow, optima, recipes
-from clbook_book.course.photographs import recipes as photos
+from clbook_book.audit.cs import encoders, flow, optima, runs
+from clbook_book.course.photographs import runs as photos
 
 DEEP = Config(d=6, d_c=3, mixing_layers=2, layers=3, width=9, n=24, steps=4, lr=1e-3)
 CORNERS = Config(
@@ -145,12 +145,12 @@ def test_what_directclr_adds_to_h_is_its_projector():
 
 def test_the_texts_quote_the_deep_records():
     style = records.load("cs-deep").style.isel(layer=-1).mean("seed")
-    deep = {key: f"{style.sel(variant=str(key)):.2f}" for key in recipes.deep_configs()}
+    deep = {key: f"{style.sel(variant=str(key)):.2f}" for key in runs.DEEP}
     chapter, page = markdown("book/content_style"), markdown("book/papers/cs")
-    for sd in recipes.SDS:
+    for sd in runs.SDS:
         low, high = (deep[50, "box", sd, label] for label in ("content", "no content"))
         assert f"{low} in place of {high} at" in page and f"{sd:g}" in page
-        for world, label in itertools.product(recipes.SPACES, ("content", "no content")):
+        for world, label in itertools.product(runs.SPACES, ("content", "no content")):
             value = re.escape(deep[50, world, sd, label])
             assert re.search(rf"^\| {sd:g} \|.* {value} \|", chapter, re.MULTILINE)
 
@@ -159,7 +159,7 @@ def test_rows_that_are_compared_differ_in_one_setting():
     """CS Fig. 2 and Table 2: the norm, or the temperatures; variance 1 of 64 outputs is a temperature of 1/64."""
     slow, rows = photos.SLOW["norm, small rate"], photos.OUTPUTS
     alone, two = rows["no norm, variance 1"], rows["no norm, variance 1, two temperatures"]
-    digits = [recipes.DIGITS[name] for name in ("regular", "without norm", "two temperatures")]
+    digits = [runs.DIGITS[name] for name in ("regular", "without norm", "two temperatures")]
     found = []
     for one, other in (
         (slow, alone),

@@ -16,8 +16,9 @@ from clbook.experiments.images.views import views as views_of_training
 from clbook.results import records as reading
 from clbook_book import records
 from clbook_book.course.images.figures import OBJECTS
-from clbook_book.course.photographs import recipes, sprites
+from clbook_book.course.photographs import sprites
 from clbook_book.course.photographs import wall as page
+from clbook_book.course.photographs.runs import beside
 from clbook_book.live import photograph as drawing
 
 SMALL = dict(width=2, test=200, batch=150, projector=(8, 6), epochs=2, restart=1)
@@ -54,7 +55,7 @@ def ran(photographs, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def record(ran):
-    recipe = recipes.RECIPES["photographs-wall"]
+    recipe = records.recipes()["photographs-wall"]
     recipe = dataclasses.replace(recipe, configs=(ran[0].config,))
     return records.labelled(recipe, [ran[0]])
 
@@ -101,7 +102,7 @@ def test_a_run_that_ends_early_has_its_losses(ran, photographs, monkeypatch):
     monkeypatch.setenv("CLBOOK_DATA", str(photographs))
     monkeypatch.setattr(runs.images, "PROGRESS_EVERY", 0.0)
     early = runs.run(ran[0].config, progress=lambda fraction, partial: fraction < 0.3)
-    found = recipes.beside([early])
+    found = beside([early])
     assert set(found) == {"steps"}
     assert found["steps"][0] == pytest.approx(ran[0].steps[: len(early.steps)], rel=1e-4)
 
@@ -218,7 +219,7 @@ def test_the_wall_is_used_by_keyboard_and_says_what_it_shows(visit, path, ran):
 
 
 def test_the_page_draws_the_views_of_the_training(visit, path, record):
-    config = recipes.RECIPES["photographs-wall"].configs[0]
+    config = records.recipes()["photographs-wall"].configs[0]
     assert (config.colour, config.smallest) == (drawing.COLOUR, drawing.SMALLEST)
     assert config.flip and not config.blur
     wall = visit(path)

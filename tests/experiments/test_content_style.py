@@ -11,7 +11,7 @@ from clbook.experiments.content_style import Config, Encoders, experiment, run
 from clbook.losses import infonce
 from clbook.metrics import r2
 from clbook_book.audit.cs import flow, optima
-from clbook_book.course.content_style.recipes import DEEP, SMALL
+from clbook_book.course.content_style.runs import DEEP, SMALL
 
 SPHERE = Config(space="sphere", normalize=True, d_c=4, style_sd=0.5)
 

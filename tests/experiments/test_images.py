@@ -24,7 +24,7 @@ from clbook import losses
 from clbook.experiments.images import emergence, experiment, networks, sets, views
 from clbook.experiments.images.experiment import Config, Trainer, run
 from clbook_book import records
-from clbook_book.course.images import cost, figures, recipes
+from clbook_book.course.images import cost, figures, runs
 
 CPU = torch.device("cpu")
 
@@ -289,12 +289,12 @@ def test_a_run_stopped_before_its_first_readout_has_its_losses_alone(monkeypatch
     result = run(Config(**SMALL), progress=lambda fraction, partial: False)
     assert len(result.steps) == 1 and not len(result.epochs) and not result.h.size
     assert np.isnan(result.probe)
-    assert set(recipes.pictures([result])) == {"steps"}
+    assert set(runs.pictures([result])) == {"steps"}
 
 
 def test_a_record_of_runs_has_the_planes_and_accuracies():
     result = run(Config(**SMALL | {"test": 60}))
-    found = recipes.pictures([result, result])
+    found = runs.pictures([result, result])
     assert found["knn"].shape == (2, 2) and found["steps"].shape == (2, 4)
     assert found["labels"].shape == (60,)
     assert found["pixels_plane"].shape == found["features_plane"].shape == (60, 2)
@@ -386,12 +386,12 @@ def test_the_streams_of_a_run_are_its_own():
 
 
 def made_record(epochs, known):
-    """A record of three runs as `recipes.pictures` reduces them, with made-up numbers."""
+    """A record of three runs as `runs.pictures` reduces them, with made-up numbers."""
     generator = np.random.default_rng(0)
-    runs = {name: ("seed", np.full(3, value)) for name, value in known.items()}
+    rows = {name: ("seed", np.full(3, value)) for name, value in known.items()}
     accuracy = np.linspace([0.3, 0.31, 0.32], [0.6, 0.61, 0.62], epochs, axis=1)
     return xarray.Dataset(
-        runs
+        rows
         | {
             "knn": (("seed", "epoch"), accuracy),
             "epoch": np.arange(1, epochs + 1),
@@ -428,7 +428,7 @@ def test_an_embedding_on_the_line_starts_in_its_ball_and_moves(tmp_path):
     assert abs(result.z[0] - result.z[-1]).max() > 1e-3
     twice = (result, dataclasses.replace(result, config=result.config.replace(seed=1)))
     configs = tuple(one.config for one in twice)
-    recipe = dataclasses.replace(recipes.RECIPES["images-emergence"], configs=configs)
+    recipe = dataclasses.replace(records.recipes()["images-emergence"], configs=configs)
     kept = records.labelled(recipe, twice)
     assert kept.path.shape == (2, 4, 9) and "20 planes" in figures.emergence(kept).alt
     with pytest.raises(ValueError, match="lr_over_tau = 1e[+]30 is not allowed"):

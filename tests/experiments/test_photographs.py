@@ -10,7 +10,8 @@ from clbook import losses, metrics
 from clbook.experiments import images
 from clbook.experiments.images import norms, twins
 from clbook_book import records
-from clbook_book.course.photographs import figures, recipes
+from clbook_book.course.photographs import figures
+from clbook_book.course.photographs.runs import OUTPUTS, copies
 
 SMALL = dict(train=60, test=20, width=4, batch=30, projector=(8, 6), epochs=2, warmup=0)
 
@@ -108,14 +109,14 @@ def test_outputs_are_read_out_as_the_loss_sees_them(outputs):
 
 def test_records_of_runs_that_ended_early_have_the_first_losses():
     config = twins.Config(**SMALL | {"epochs": 40})
-    early = recipes.copies([twins.run(config, progress=lambda fraction, partial: False)])
+    early = copies([twins.run(config, progress=lambda fraction, partial: False)])
     assert set(early) == {"steps"} and np.isfinite(early["steps"][0, 0])
 
 
 def record_of(name, results):
     """The record `name`, of these results in place of its own."""
     configs = tuple(result.config for result in results)
-    recipe = dataclasses.replace(recipes.RECIPES[name], configs=configs)
+    recipe = dataclasses.replace(records.recipes()[name], configs=configs)
     return records.labelled(recipe, results)
 
 
@@ -133,7 +134,7 @@ def test_figures_and_tables_say_what_they_show(monkeypatch):
     assert "CL (DCL)" in figures.accuracies(record, record)._repr_html_()
     kinds = [
         {"outputs": like.outputs, "tau": like.tau, "tau_ratio": like.tau_ratio, "seed": seed}
-        for like in recipes.OUTPUTS.values()
+        for like in OUTPUTS.values()
         for seed in range(3)
     ]
     outputs = [norms.run(norms.Config(**SMALL, every=2, **kind)) for kind in kinds]

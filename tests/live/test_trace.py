@@ -23,7 +23,7 @@ from clbook.training.settings import Outcome, Settings, fields, quantity, settin
 from clbook.training.streams import Draws, stream, streams
 from clbook_book.audit.va.runs import TURNING
 from clbook_book.course.alignment import play as pushes
-from clbook_book.course.content_style import recipes
+from clbook_book.course.content_style import runs as content_runs
 from clbook_book.course.landscape import descent
 from clbook_book.course.modadd import play
 from clbook_book.course.overlap import play as rings
@@ -587,7 +587,7 @@ EXPERIMENTS = {
     "a small cluster": Trained(kernel.run, SHRINKING.replace(ratio=0.05), SHRUNK, ("z", "shift")),
     "box": pairs(content_style.Config(), ("map", *GAINS), BOX, by_ratio=("gain", "means")),
     "sphere of latents": pairs(WORLD, GAINS, by_ratio=("gain", "means"), chaotic=10),
-    "deep encoder": pairs(recipes.SMALL.replace(steps=1000), DEEP, chaotic=20, bends=True),
+    "deep encoder": pairs(content_runs.SMALL.replace(steps=1000), DEEP, chaotic=20, bends=True),
     "lookup": Trained(lookup.flow, TABLES, STARTS, AXES),
     "lookup of symbols": Trained(lookup.flow, TABLES.replace(over="symbols"), STARTS, AXES),
     "table and transformer": Trained(

@@ -193,7 +193,9 @@ def summary(record: xarray.Dataset) -> str:
 RECIPES: dict[str, Recipe | Computed] = {}  # of each record; `recorded` writes here
 
 
-def recorded(name: str, run: Callable | None = None, configs=(), keep=None, **more) -> Callable:
+def recorded(
+    name: str, run: Callable | None = None, configs=(), keep=None, seeds=(), **more
+) -> Callable:
     """Decorator: the function below is what the record `name` keeps; its docstring begins with what that is.
 
     Without a run, the record keeps what the function computes. With one, it keeps the arrays {name: array} that the
@@ -205,11 +207,20 @@ def recorded(name: str, run: Callable | None = None, configs=(), keep=None, **mo
 
     Args:
         run, configs: as for `sweep`.
+        seeds: each of the settings has each of these, seeds fastest. Of {variant: settings} the record then has the
+            axes "variant" and "seed".
         more: what else a `Recipe` has.
 
     Raises:
         ValueError: there is a record of that name already.
     """
+
+    if seeds and isinstance(configs, dict):
+        variants = np.repeat([str(variant) for variant in configs], len(seeds))
+        more |= {"named": {"variant": variants}, "dims": ("variant", "seed")}
+        configs = configs.values()
+    if seeds:
+        configs = [config.replace(seed=seed) for config in configs for seed in seeds]
 
     def register(function):
         if name in RECIPES:
@@ -232,6 +243,12 @@ def recorded(name: str, run: Callable | None = None, configs=(), keep=None, **mo
         return read
 
     return register
+
+
+def by_name(names, runs: list) -> dict:
+    """{name: its runs}, equally many of each, one name after the other."""
+    size = len(runs) // len(names)
+    return {name: runs[k * size : (k + 1) * size] for k, name in enumerate(names)}
 
 
 def summary_of(function: Callable) -> str:

@@ -3,8 +3,8 @@
 import numpy as np
 import xarray
 
-from clbook_book.audit.cs.recipes import SDS
-from clbook_book.course.photographs.recipes import OUTPUTS, SLOW
+from clbook_book.audit.cs.runs import SDS
+from clbook_book.course.photographs.runs import OUTPUTS, SLOW
 
 
 def maps(style):

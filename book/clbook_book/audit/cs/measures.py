@@ -3,10 +3,10 @@
 import numpy as np
 
 from clbook.experiments.content_style.experiment import singular, style_gain
-from clbook_book.audit.cs.recipes import KS, SDS, SPACES, TRIED, WORLDS
+from clbook_book.audit.cs.runs import KS, SDS, SPACES, TRIED, WORLDS
 from clbook_book.audit.judging import Every, Finding, Measures, counted, listed, misprint, span
 from clbook_book.course.photographs.figures import ranks
-from clbook_book.course.photographs.recipes import OUTPUTS, SLOW
+from clbook_book.course.photographs.runs import OUTPUTS, SLOW
 
 measures = Measures()
 BOXES = ("box, p = 2", "box, p = 1")

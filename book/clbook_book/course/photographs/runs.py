@@ -1,15 +1,16 @@
-"""The runs on photographs and on MNIST: how their records are made. They need the image files (see the README)."""
+"""What was run on photographs and on MNIST. It needs the image files (see the README)."""
 
 import numpy as np
 
-from clbook.experiments.images import norms, twins, wall
+from clbook.experiments.images import norms as norm_runs
+from clbook.experiments.images import twins, wall
+from clbook.results.sweep import combined
 from clbook_book.course.images.figures import OBJECTS
-from clbook_book.course.images.recipes import kept
+from clbook_book.course.images.runs import kept
 from clbook_book.course.photographs import sprites
-from clbook_book.records import Recipe
+from clbook_book.records import recorded
 
-SEEDS = range(3)
-TEMPERATURES = (0.1, 0.5, 1.0)
+THREE = range(3)  # seeds
 CIFAR = twins.Config(
     data="cifar10", train=5000, test=2000, flip=True, smallest=0.2, epochs=8, warmup=1
 )
@@ -17,7 +18,7 @@ CIFAR = twins.Config(
 MNIST = twins.Config(
     data="mnist", train=10_000, test=2000, network="cnn", width=16, epochs=12, warmup=1, lr=1.2
 )
-NORMS = norms.Config(
+NORMS = norm_runs.Config(
     data="cifar10", train=5000, test=2000, flip=True, smallest=0.2, epochs=8, warmup=1, every=8
 )
 LARGE_RATE = NORMS.replace(tau=1.0, lr=0.2)
@@ -36,36 +37,6 @@ OUTPUTS = {
 }
 # What the rows of variance 1 are compared with: the norm at temperature 1, at their rate.
 SLOW = {"norm, small rate": SMALL_RATE.replace(outputs="norm")}
-# The wall at the field's own size. Rate and decay are those of lightly's cifar10_benchmark.py, .06 for a batch of 128
-# and in proportion to the batch; as many epochs as ten minutes of one GPU allow.
-LARGE = wall.Config(
-    depth=18,
-    width=64,
-    projector=(512, 128),
-    batch=512,
-    epochs=225,
-    restart=0,
-    warmup=10,
-    lr=0.24,
-    decay=5e-4,
-    precision="bfloat16",
-)
-
-
-def seeded(bases) -> tuple:
-    """Each of these settings with each seed, seeds together."""
-    return tuple(base.replace(seed=seed) for base in bases for seed in SEEDS)
-
-
-def labelled(base: twins.Config) -> tuple:
-    """DCL and the three losses with labels, a run a seed."""
-    return seeded([base])
-
-
-def temperatures(base: twins.Config) -> tuple:
-    """DCL and NSCL at the temperatures that `labelled` does not have, seeds together."""
-    others = [tau for tau in TEMPERATURES if tau != base.tau]
-    return seeded([base.replace(others="nscl", tau=tau) for tau in others])
 
 
 def copies(results) -> dict[str, np.ndarray]:
@@ -130,102 +101,141 @@ ON_THE_WALL = {
     "sprite": "byte",  # of a JPEG file
 }
 OF_OUTPUTS = AXES | {"knn": "run epoch", "probe": "run"}
-LOSSES = {"loss": ("dcl", "nscl", "supcon", "ce")}
+LOSSES, PAIR = {"loss": ("dcl", "nscl", "supcon", "ce")}, {"loss": ("dcl", "nscl")}
 
 
-def of_outputs(says: str, variants: dict) -> Recipe:
-    """The Recipe of runs of `norms`, {variant: Config}, three seeds each."""
-    return Recipe(
-        says,
-        norms.run,
-        seeded(variants.values()),
-        outputs,
-        ("steps",),
-        0.01,
-        axes=OF_OUTPUTS,
-        named={"variant": np.repeat([*variants], len(SEEDS))},
-        dims=("variant", "seed"),
-    )
-
-
-RECIPES = {}
-RECIPES["photographs-cifar10"] = Recipe(
-    "SA Fig. 2, 6 and Table 1: DCL, NSCL, SCL and CE, a residual network of 8 layers on 5,000 "
-    "images of CIFAR-10, LARS, 8 epochs",
+@recorded(
+    "photographs-cifar10",
     twins.run,
-    labelled(CIFAR),
-    copies,
-    ("steps",),
-    0.002,
+    [CIFAR],
+    seeds=THREE,
+    curves=("steps",),
+    start=0.002,
     axes=AXES,
     labels=LOSSES,
     dims=("seed",),
 )
-RECIPES["photographs-cifar10-tau"] = Recipe(
-    "SA Fig. 4: DCL and NSCL at two more temperatures, the same network and images",
+def cifar10(results):
+    """SA Fig. 2, 6 and Table 1: DCL, NSCL, SCL and CE, a residual network of 8 layers on 5,000 images of CIFAR-10,
+    LARS, 8 epochs."""
+    return copies(results)
+
+
+@recorded(
+    "photographs-cifar10-tau",
     twins.run,
-    temperatures(CIFAR),
-    copies,
-    ("steps",),
-    0.004,
+    combined(CIFAR.replace(others="nscl"), tau=(0.1, 1.0), seed=THREE),
+    curves=("steps",),
+    start=0.004,
     axes=AXES,
-    labels={"loss": ("dcl", "nscl")},
+    labels=PAIR,
     dims=("tau", "seed"),
 )
-RECIPES["photographs-mnist"] = Recipe(
-    "SA Fig. 2, 6 and Table 1: DCL, NSCL, SCL and CE, two convolutions and a linear layer on "
-    "10,000 images of MNIST, LARS, 12 epochs",
+def cifar10_tau(results):
+    """SA Fig. 4: DCL and NSCL at two more temperatures, the same network and images."""
+    return copies(results)
+
+
+@recorded(
+    "photographs-mnist",
     twins.run,
-    labelled(MNIST),
-    copies,
-    ("steps",),
-    0.005,
+    [MNIST],
+    seeds=THREE,
+    curves=("steps",),
+    start=0.005,
     axes=AXES,
     labels=LOSSES,
     dims=("seed",),
 )
-RECIPES["photographs-mnist-tau"] = Recipe(
-    "SA Fig. 4: DCL and NSCL at two more temperatures, the same network and images",
+def mnist(results):
+    """SA Fig. 2, 6 and Table 1: DCL, NSCL, SCL and CE, two convolutions and a linear layer on 10,000 images of MNIST,
+    LARS, 12 epochs."""
+    return copies(results)
+
+
+@recorded(
+    "photographs-mnist-tau",
     twins.run,
-    temperatures(MNIST),
-    copies,
-    ("steps",),
-    0.01,
+    combined(MNIST.replace(others="nscl"), tau=(0.1, 1.0), seed=THREE),
+    curves=("steps",),
     axes=AXES,
-    labels={"loss": ("dcl", "nscl")},
+    labels=PAIR,
     dims=("tau", "seed"),
 )
-RECIPES["photographs-norms"] = of_outputs(
-    "CS Fig. 2 and Table 2: outputs normalised or standardised, one temperature or two, a "
-    "residual network of 8 layers on 5,000 images of CIFAR-10, 8 epochs",
+def mnist_tau(results):
+    """SA Fig. 4: DCL and NSCL at two more temperatures, the same network and images."""
+    return copies(results)
+
+
+@recorded(
+    "photographs-norms",
+    norm_runs.run,
     OUTPUTS,
+    seeds=THREE,
+    curves=("steps",),
+    axes=OF_OUTPUTS,
 )
-RECIPES["photographs-rate"] = of_outputs(
-    "CS Fig. 2 and Table 2: outputs normalised, at the learning rate of the outputs of variance "
-    "1, a residual network of 8 layers on 5,000 images of CIFAR-10, 8 epochs",
+def norms(results):
+    """CS Fig. 2 and Table 2: outputs normalised or standardised, one temperature or two, a residual network of 8 layers
+    on 5,000 images of CIFAR-10, 8 epochs."""
+    return outputs(results)
+
+
+@recorded(
+    "photographs-rate",
+    norm_runs.run,
     SLOW,
+    seeds=THREE,
+    curves=("steps",),
+    axes=OF_OUTPUTS,
 )
-RECIPES["photographs-wall"] = Recipe(
-    "cats beside cats: SimCLR, a residual network of 8 layers and 32 channels on all of "
-    "CIFAR-10, 36 epochs, and what lies beside 200 test images (CLBOOK_CHECKPOINT names a file "
-    "from which its training goes on)",
+def rate(results):
+    """CS Fig. 2 and Table 2: outputs normalised, at the learning rate of the outputs of variance 1, a residual network
+    of 8 layers on 5,000 images of CIFAR-10, 8 epochs."""
+    return outputs(results)
+
+
+@recorded(
+    "photographs-wall",
     wall.run,
-    (wall.Config(),),
-    beside,
-    ("steps",),
-    0.003,
+    [wall.Config()],
+    curves=("steps",),
+    start=0.003,
     axes=ON_THE_WALL,
     labels={"class": OBJECTS, "taken_for": OBJECTS},
 )
-RECIPES["photographs-wall-large"] = Recipe(
-    "the wall at the field's size: SimCLR, a residual network of 18 layers and 64 channels on "
-    "all of CIFAR-10, 225 epochs on a GPU (CLBOOK_CHECKPOINT names a file from which its "
-    "training goes on)",
+def small_wall(results):
+    """Cats beside cats: SimCLR, a residual network of 8 layers and 32 channels on all of CIFAR-10, 36 epochs, and what
+    lies beside 200 test images (CLBOOK_CHECKPOINT names a file from which its training goes on)."""
+    return beside(results)
+
+
+# The wall at the field's own size. Rate and decay are those of lightly's cifar10_benchmark.py, .06 for a batch of 128
+# and in proportion to the batch; as many epochs as ten minutes of one GPU allow.
+LARGE = wall.Config(
+    depth=18,
+    width=64,
+    projector=(512, 128),
+    batch=512,
+    epochs=225,
+    restart=0,
+    warmup=10,
+    lr=0.24,
+    decay=5e-4,
+    precision="bfloat16",
+)
+
+
+@recorded(
+    "photographs-wall-large",
     wall.run,
-    (LARGE,),
-    beside,
-    ("steps",),
-    0.0002,
+    [LARGE],
+    curves=("steps",),
+    start=0.0002,
     axes=ON_THE_WALL,
     labels={"class": OBJECTS, "taken_for": OBJECTS},
 )
+def large_wall(results):
+    """The wall at the field's size: SimCLR, a residual network of 18 layers and 64 channels on all of CIFAR-10, 225
+    epochs on a GPU (CLBOOK_CHECKPOINT names a file from which its training goes on)."""
+    return beside(results)

@@ -1,4 +1,4 @@
-"""The runs on real images: how their records are made. They need the image files (see the README)."""
+"""What was run on real images, for several pages. It needs the image files (see the README)."""
 
 import numpy as np
 import torch
@@ -7,38 +7,9 @@ from clbook.experiments.images import emergence, readout
 from clbook.experiments.images.experiment import Config, Trainer, run
 from clbook.metrics import neighbour_accuracy
 from clbook_book.course.images import cost
-from clbook_book.records import Recipe
+from clbook_book.records import recorded
 
-SEEDS = range(3)
-CIFAR = tuple(
-    Config(
-        data="cifar10",
-        train=10_000,
-        test=2000,
-        flip=True,
-        smallest=0.2,
-        epochs=12,
-        every=3,
-        seed=seed,
-    )
-    for seed in SEEDS
-)
-MNIST = tuple(
-    Config(
-        data="mnist",
-        train=10_000,
-        test=2000,
-        network="cnn",
-        width=16,
-        epochs=15,
-        warmup=1,
-        every=3,
-        seed=seed,
-    )
-    for seed in SEEDS
-)
-EMERGENCE = tuple(emergence.Config(seed=seed) for seed in SEEDS)
-COST = tuple(cost.Config(seed=seed) for seed in SEEDS)
+THREE = range(3)  # seeds
 
 
 def plane(points: np.ndarray, seed: int) -> np.ndarray:
@@ -59,6 +30,18 @@ def kept(results, steps: list, names: tuple) -> dict[str, np.ndarray]:
     for name in names:
         found[name] = np.array([getattr(result, name) for result in results], np.float32)
     return found
+
+
+AXES = {
+    **dict.fromkeys(("views", "flops", "weights", "kept", "step"), "run size"),
+    "steps": "run iteration",  # the loss at each
+    **dict.fromkeys(("pixels_plane", "features_plane"), "image coordinate"),
+    "knn": "run epoch",
+    "epoch": "epoch",
+    "labels": "image",
+    "spectrum_h": "run axis_h",
+    "spectrum_z": "run axis_z",
+}
 
 
 def pictures(results) -> dict[str, np.ndarray]:
@@ -92,16 +75,63 @@ def pictures(results) -> dict[str, np.ndarray]:
     return found
 
 
-def costs(results) -> dict[str, np.ndarray]:
-    """What each size of `cost.FITTED` and `cost.CHECKED` takes, (runs, sizes) each."""
-    found = {}
-    for name in ("views", "flops", "weights", "kept", "step"):
-        found[name] = np.array([getattr(result, name) for result in results])
-    return found
+@recorded(
+    "images-cifar10",
+    run,
+    [Config(data="cifar10", train=10_000, test=2000, flip=True, smallest=0.2, epochs=12, every=3)],
+    seeds=THREE,
+    curves=("steps",),
+    start=0.003,
+    axes=AXES,
+    dims=("seed",),
+)
+def cifar10(results):
+    """LS and VA Fig. 1: SimCLR, a residual network of 8 layers on 10,000 images of CIFAR-10, 12 epochs."""
+    return pictures(results)
 
 
-def paths(results) -> dict[str, np.ndarray]:
-    """Accuracy of a linear readout (runs, T), and the paths of 40 points (runs, 40, T) of classes `labels`."""
+@recorded(
+    "images-mnist",
+    run,
+    [
+        Config(
+            data="mnist",
+            train=10_000,
+            test=2000,
+            network="cnn",
+            width=16,
+            epochs=15,
+            warmup=1,
+            every=3,
+        )
+    ],
+    seeds=THREE,
+    curves=("steps",),
+    start=0.02,
+    axes=AXES,
+    dims=("seed",),
+)
+def mnist(results):
+    """LS and VA Fig. 1: SimCLR, two convolutions and a linear layer on 10,000 images of MNIST, 15 epochs."""
+    return pictures(results)
+
+
+@recorded(
+    "images-emergence",
+    emergence.run,
+    [emergence.Config()],
+    seeds=THREE,
+    curves=("accuracy", "path"),
+    start=0.002,
+    record=("accuracy",),
+    axes={"steps": "step", "accuracy": "run step", "path": "run point step", "labels": "point"},
+    dims=("seed",),
+)
+def line(results):
+    """LS Figure 4 on CIFAR-10: two classes, two convolutions and a linear layer, 5,000 steps.
+
+    Accuracy of a linear readout (runs, T), and the paths of 40 points (runs, 40, T) of classes `labels`.
+    """
     accuracy = [result.accuracy for result in results]
     path = [result.z.T[::5] for result in results]
     return {
@@ -112,59 +142,20 @@ def paths(results) -> dict[str, np.ndarray]:
     }
 
 
-AXES = {
-    **dict.fromkeys(("views", "flops", "weights", "kept", "step"), "run size"),
-    "steps": "run iteration",  # the loss at each
-    **dict.fromkeys(("pixels_plane", "features_plane"), "image coordinate"),
-    "knn": "run epoch",
-    "epoch": "epoch",
-    "labels": "image",
-    "spectrum_h": "run axis_h",
-    "spectrum_z": "run axis_z",
-}
-PATHS = {"steps": "step", "accuracy": "run step", "path": "run point step", "labels": "point"}
-
-RECIPES = {}
-RECIPES["images-cifar10"] = Recipe(
-    "LS and VA Fig. 1: SimCLR, a residual network of 8 layers on 10,000 images of CIFAR-10, "
-    "12 epochs",
-    run,
-    CIFAR,
-    pictures,
-    ("steps",),
-    0.003,
-    axes=AXES,
-    dims=("seed",),
-)
-RECIPES["images-mnist"] = Recipe(
-    "LS and VA Fig. 1: SimCLR, two convolutions and a linear layer on 10,000 images of MNIST, "
-    "15 epochs",
-    run,
-    MNIST,
-    pictures,
-    ("steps",),
-    0.02,
-    axes=AXES,
-    dims=("seed",),
-)
-RECIPES["images-emergence"] = Recipe(
-    "LS Figure 4 on CIFAR-10: two classes, two convolutions and a linear layer, 5,000 steps",
-    emergence.run,
-    EMERGENCE,
-    paths,
-    ("accuracy", "path"),
-    0.002,
-    record=("accuracy",),
-    axes=PATHS,
-    dims=("seed",),
-)
-RECIPES["images-cost"] = Recipe(
-    "what a training step takes, on small networks and on ResNet-18 and 50 at small images",
+@recorded(
+    "images-cost",
     cost.run,
-    COST,
-    costs,
-    ("views", "flops", "weights", "kept"),
-    0.2,
+    [cost.Config()],
+    seeds=THREE,
+    curves=("views", "flops", "weights", "kept"),
+    start=0.2,
     axes=AXES,
     dims=("seed",),
 )
+def costs(results):
+    """What a training step takes, on small networks and on ResNet-18 and 50 at small images.
+
+    Of each size of `cost.FITTED` and `cost.CHECKED`, (runs, sizes).
+    """
+    names = ("views", "flops", "weights", "kept", "step")
+    return {name: np.array([getattr(result, name) for result in results]) for name in names}
