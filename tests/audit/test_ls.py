@@ -14,7 +14,7 @@ from clbook.losses import generalized, simplified, softplus
 from clbook_book.audit.ls import batches, exact, noisy, repair, variants
 from clbook_book.audit.ls import recipes as audit_recipes
 from clbook_book.course.separability import recipes as chapter
-from clbook_book.course.sphere import recipes
+from clbook_book.course.sphere import limits, recipes
 
 
 def test_the_first_variation_is_that_of_eq_3():
@@ -161,7 +161,7 @@ def test_without_a_network_only_the_points_of_a_batch_move():
 
 def test_half_the_stability_limit_is_that_of_the_start():
     for config, half in list(zip(recipes.STARTS, recipes.HALF, strict=True))[::5]:
-        assert half == pytest.approx(1 / sphere.sharpness_at_start(config), rel=0.02)
+        assert half == pytest.approx(1 / limits.sharpness_at_start(config), rel=0.02)
 
 
 @pytest.mark.parametrize("moved", [0.0, 0.05])

@@ -10,11 +10,11 @@ from scipy.special import i0e
 from clbook import data, theory
 from clbook.experiments import sphere
 from clbook.experiments.sphere import PAIR, Config, dataset, run, start
-from clbook.experiments.sphere.experiment import sharpness
 from clbook.experiments.sphere.push import first_push, push_coherence
 from clbook.losses import simplified
 from clbook.metrics import neighbour_accuracy
 from clbook_book.course.sphere import figures
+from clbook_book.course.sphere.limits import strongest_curvature
 
 
 @pytest.mark.parametrize(
@@ -118,7 +118,7 @@ def test_sharpness_finds_the_strongest_curvature_with_its_sign():
     for values in ([1.0, 4.0, -2.0], [1.0, 2.0, -5.0]):
         loss = (torch.tensor(values) * w**2).sum() / 2
         strongest = max(values, key=abs)
-        assert sharpness(loss, [w], torch.Generator().manual_seed(0)) == pytest.approx(
+        assert strongest_curvature(loss, [w], torch.Generator().manual_seed(0)) == pytest.approx(
             strongest, rel=1e-3
         )
 

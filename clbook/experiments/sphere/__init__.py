@@ -10,7 +10,6 @@ from clbook.experiments.sphere.experiment import (
     coherence,
     dataset,
     run,
-    sharpness_at_start,
     start,
 )
 
@@ -24,6 +23,5 @@ __all__ = [
     "coherence",
     "dataset",
     "run",
-    "sharpness_at_start",
     "start",
 ]

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Iterable
 
 import numpy as np
 import torch
@@ -20,7 +19,7 @@ from clbook.losses import simplified
 from clbook.metrics import neighbour_accuracy, separable
 from clbook.models import ACTIVATIONS, MLP, stacked
 from clbook.training.anchored import Anchored
-from clbook.training.loop import State, held, one_thread
+from clbook.training.loop import State, held
 from clbook.training.optim import sgd
 from clbook.training.settings import (
     Outcome,
@@ -325,44 +324,3 @@ def coherence(vectors: np.ndarray, labels: np.ndarray) -> float:
     unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
     means = [unit[labels == k].mean(0) for k in np.unique(labels)]
     return float(np.mean([np.linalg.norm(mean) for mean in means]))
-
-
-def sharpness(
-    loss: Tensor,
-    parameters: Iterable[Tensor],
-    generator: torch.Generator,
-    rounds: int = 30,
-) -> float:
-    """The Hessian eigenvalue of largest absolute value, by power iteration on Hessian-vector products.
-
-    Near a minimum, gradient descent with a learning rate above 2 / sharpness moves away instead of closer.
-
-    Args:
-        loss: scalar tensor with a graph to `parameters`. parameters: tensors, as of `module.parameters()`.
-        generator: source of the first direction. rounds: products taken.
-
-    Returns:
-        float; negative where the strongest curvature is downwards.
-    """
-    parameters = list(parameters)
-    gradients = torch.autograd.grad(loss, parameters, create_graph=True)
-    direction = [torch.randn(p.shape, generator=generator).to(p) for p in parameters]
-    for _ in range(rounds):
-        length = torch.nn.utils.get_total_norm(direction)
-        direction = [v / length for v in direction]
-        product = torch.autograd.grad(gradients, parameters, direction, retain_graph=True)
-        curvature = sum((p * v).sum() for p, v in zip(product, direction, strict=True))
-        direction = product
-    return float(curvature)
-
-
-def sharpness_at_start(config: Config, training: type[Sphere] = Sphere) -> float:
-    """Returns `sharpness` of the mean loss over the network's weights w at w0."""
-    config = config.replace(network=True)
-    draws = torch.Generator().manual_seed(config.seed)
-    with one_thread():
-        flow = training([config], record=("loss",)).to("cpu")
-        s = flow.start()
-        z = F.normalize(flow.embed_points(s), dim=-1)
-        views = F.normalize(flow.embed_views(s, flow.recorded_draws["noise"].next()), dim=-1)
-        return sharpness(flow.loss(s, z, views).sum(), s.weights, draws)

@@ -16,7 +16,7 @@ from clbook_book.records import Computed, Recipe, fields, grid
 
 RATES = (0.15, 0.5, 1.5, 5.0)
 STARTS = limits.starts()
-# Of each start: half the rate at which descent gets unstable, 1 / sphere.sharpness_at_start(config).
+# Of each start: half the rate at which descent gets unstable, 1 / `limits.sharpness_at_start`.
 HALF = (0.115, 0.09, 0.149, 0.516, 0.441, 0.538, 0.067, 0.059, 0.073, 0.178, 0.209, 0.219)
 TRAINED = tuple(config.replace(lr=lr) for config in STARTS for lr in RATES)
 GENTLE = tuple(
