@@ -91,12 +91,14 @@ def test_scatter_of_the_views_slows_the_gap_and_closes_it():
 
 def test_the_bound_of_the_repaired_theorem_is_that_of_a_sum():
     """The closed form of the repaired theorem against its recursion."""
-    h, eps, gap, theta, kappa, rate, eta, zeta = 0.01, 0.1, 0.02, 4.0, 3.0, 2.0, 0.01, 0.1
+    start = {"h": 0.01, "eps": 0.1, "gap": 0.02, "theta": 4.0, "kappa": 3.0}
+    errors = {"rate": 2.0, "eta": 0.01, "zeta": 0.1}
+    h, eps, gap, theta, kappa, rate, eta, zeta = (start | errors).values()
     D, pair = gap, -eps
     for k in range(1, 200):
         pair += h * ((kappa / theta - zeta) * rate * D - eta)
         D += h * ((1 - zeta) * rate * D - eta)
-        bound = theory.repaired_bound(k, h, eps, gap, theta, kappa, rate, eta, zeta)
+        bound = theory.repaired_bound(k, **start, **errors)
         assert bound == pytest.approx(pair, rel=1e-9)
 
 

@@ -48,7 +48,8 @@ def first_variation(
 ) -> dict[str, float]:
     """The derivative of eq. 3 along a random direction h at a random map, by autograd and by LS eq. 13.
 
-    e[a, i] is the embedding of view a of point i; Psi(t) = log(1 + t), eta(t) = e^{-t/tau}.
+    Psi(t) = log(1 + t), eta(t) = e^{-t/tau}. The mean over all pairs of views T, T' is of pairs (u, v): u_i is the
+    embedding of Tx_i, v_i that of T'x_i, (n, d) each.
     Returns "autograd", "printed", and "corrected": with G_{T',T} at y.
     """
     e = numbers(seed, views, n, d)
@@ -56,34 +57,40 @@ def first_variation(
     if invariant:
         e, h = e[:1].expand_as(e).clone(), h[:1].expand_as(h).clone()
 
-    def eta(e):  # [a, b, i, j]
-        return torch.exp(-(e[:, None, :, None] - e[None, :, None]).square().sum(-1) / (2 * tau))
+    def similarity(u, v):  # eta of T x_i and T' x_j, [i, j]
+        return torch.exp(-torch.cdist(u, v).square() / (2 * tau))
 
-    def ratio(e):  # G_{T_a, T_b}(x_i), [a, b, i]
-        own = eta(e)
-        return own.mean(3) / own.diagonal(dim1=2, dim2=3)
+    def ratio(eta):  # G_{T,T'}(x_i), [i]
+        return eta.mean(1) / eta.diagonal()
+
+    def gradient(u, v, corrected):
+        """The integrand of eq. 13 at each T x_i, (n, d)."""
+        eta = similarity(u, v)
+        own = eta.diagonal()
+        G, G_back = ratio(eta), ratio(eta.T)  # G_{T,T'} and G_{T',T}
+        steep, steep_back = 1 / (1 + G), 1 / (1 + G_back)  # Psi' of both
+        from_partner = (steep * G + steep_back * G_back)[:, None] * (u - v)
+        at_y = steep_back if corrected else steep
+        weight = ((steep / own)[:, None] + at_y / own) * eta
+        from_others = (weight[..., None] * (u[:, None] - v)).mean(1)
+        return (from_partner - from_others) / tau
+
+    def formula(corrected):
+        along = [
+            (gradient(u, v, corrected) * of_u).sum(1)
+            for u, of_u in zip(e, h, strict=True)
+            for v in e
+        ]
+        return torch.stack(along).mean().item()
 
     e.requires_grad_()
-    (slope,) = torch.autograd.grad(torch.log1p(ratio(e)).mean(), e)
+    losses = [torch.log1p(ratio(similarity(u, v))) for u in e for v in e]
+    (slope,) = torch.autograd.grad(torch.stack(losses).mean(), e)
     e = e.detach()
-    similar, apart = eta(e), e[:, None, :, None] - e[None, :, None]  # [a, b, i, j, d]
-    own = similar.diagonal(dim1=2, dim2=3)
-    between = apart.diagonal(dim1=2, dim2=3)  # the views of a point, [a, b, d, i]
-    steep = 1 / (1 + ratio(e))
-    of_anchor = steep[..., None] * similar
-    both = (of_anchor + of_anchor.transpose(0, 1)).mean(3)
-    back = torch.einsum("abi,abdi->abid", both / own, between) / tau
-
-    def formula(partner):
-        """partner[a, b, j]: Psi' of G at y_j, divided by eta(T y, T' y)."""
-        weight = (steep / own)[..., None] + partner[:, :, None]
-        pull = torch.einsum("abij,abijd->abid", weight * similar, apart) / (n * tau)
-        return ((back - pull).mean(1) * h).sum(-1).mean().item()
-
     return {
         "autograd": (slope * h).sum().item(),
-        "printed": formula(steep / own),
-        "corrected": formula(steep.transpose(0, 1) / own),
+        "printed": formula(corrected=False),
+        "corrected": formula(corrected=True),
     }
 
 

@@ -113,14 +113,15 @@ def overlap(
     Returns n, the ratio of (e), kappa / Theta, and "best": the largest gap between the clusters over all w, by linear
     programming, divided by eps; below 0 no w separates them.
     """
-    quarter = n // 4
-    mean = np.repeat([1.0, 1.0, -1.0, -1.0], quarter)
-    phi = mean + 3 * np.repeat([1.0, -1.0, 1.0, -1.0], quarter)
-    upper = np.tile(np.arange(quarter) % 3, 4)
-    R = eps / 2 * np.where(mean > 0, np.where(upper < 2, 1, -1), np.where(upper < 1, 1, -1))
+    # Of each quarter of the points phi, and how many of three stand at the upper end; two quarters are a cluster.
+    quarters = ((1 + 3, 2), (1 - 3, 2), (-1 + 3, 1), (-1 - 3, 1))
+    third = np.arange(n // 4) % 3
+    phi = np.concatenate([np.full(n // 4, float(value)) for value, _ in quarters])
+    R = eps / 2 * np.concatenate([np.where(third < upper, 1, -1) for _, upper in quarters])
+    first = np.arange(n) < n // 2  # cluster 1
     draw = np.random.default_rng(seed)
-    R, phi = R + moved * draw.uniform(-1, 1, n), phi + moved * draw.uniform(-1, 1, n)
-    first = mean > 0
+    R = R + moved * draw.uniform(-1, 1, n)
+    phi = phi + moved * draw.uniform(-1, 1, n)
     centre = np.where(first, phi[first].mean(), phi[~first].mean())
     share, theta = margin(phi * (phi[first].mean() - phi[~first].mean()), (~first).astype(int))
     sigma2 = ((phi - centre) ** 2).mean()
