@@ -215,6 +215,7 @@ def split_curvature(count: int, tau: float) -> float:
 
 def repaired_bound(
     k: ArrayLike,
+    *,
     h: float,
     eps: float,
     gap: float,
@@ -243,12 +244,19 @@ def repaired_bound(
     Raises:
         ValueError: an argument out of range.
     """
-    k, eta = reals("k", k), reals("eta", eta)
+    k = reals("k", k)
+    h = positive("h", h)
+    eps = at_least(0, "eps", eps)
+    gap = number("gap", gap)
+    theta = positive("theta", theta)
+    kappa = number("kappa", kappa)
+    rate = positive("rate", rate)
+    eta = reals("eta", eta)
     require(eta.shape in ((), k.shape), "eta", eta, "a number, or one for each k")
-    h, theta, rate = positive("h", h), positive("theta", theta), positive("rate", rate)
-    eps, gap, kappa = at_least(0, "eps", eps), number("gap", gap), number("kappa", kappa)
     require(at_least(0, "zeta", zeta) < 1, "zeta", zeta, "below 1")
+    # How far the gap has grown by step k: it begins at `gap` and grows by the factor 1 + slower h at each.
     slower = (1 - zeta) * rate
     grown = (gap - eta / slower) * np.expm1(k * math.log1p(slower * h))
+    # What any two points of different clusters gain of it, at least.
     share = (kappa / theta - zeta) / (1 - zeta)
     return -eps + share * grown - (1 - share) * eta * h * k
