@@ -151,11 +151,12 @@ def _partners(z, chances, d_c, style_sd, space, content_sd):
 
 
 def _von_mises_fisher(z, style, sd, chances):
-    """von Mises-Fisher around z, concentration 1 / sd^2, on the sphere of the m style dimensions through z (Wood 1994).
+    """von Mises-Fisher around z, concentration 1 / sd^2, on the sphere of the m style dimensions through z.
 
-    The partner is w axis + (1 - w^2)^1/2 side, with a side uniform at right angles to the axis. Of `PROPOSALS` values
-    proposed for w the first that is accepted is taken, and the first of all where none is: Wood's envelope accepts with
-    probability 0.657 or more for m = 2 .. 64 and any concentration up to 1e4, so that happens in one of 3e7 points.
+    The partner is w axis + (1 - w^2)^1/2 side, with a side uniform at right angles to the axis. w is drawn by algorithm
+    VM* of Wood 1994, whose steps and letters stand below. Of `PROPOSALS` values proposed for w the first that is
+    accepted is taken, and the first of all where none is: Wood's envelope accepts with probability 0.657 or more for
+    m = 2 .. 64 and any concentration up to 1e4, so that happens in one of 3e7 points.
 
     chances: (..., n, d + 3 PROPOSALS) standard normals; logs of uniform numbers; cosines of uniform angles; logs again.
     """
@@ -165,17 +166,19 @@ def _von_mises_fisher(z, style, sd, chances):
     axis = own / radius.clamp(min=1e-12)
     m1 = style.sum(-1, keepdim=True).to(z) - 1  # (..., 1, 1): m - 1
     kappa = radius**2 / sd**2
+    # Step 0: b = (-2 kappa + (4 kappa^2 + (m-1)^2)^1/2) / (m-1), written so that nothing cancels.
     b = m1 / (2 * kappa + (4 * kappa**2 + m1**2).sqrt()).clamp(min=1e-12)
     x0 = (1 - b) / (1 + b)
     c = kappa * x0 + m1 * torch.log1p(-(x0**2) + 1e-12)
-    # Wood proposes the first coordinate t of a uniform direction in R^m. The first two: length (1 - U^(2/(m-2)))^1/2.
-    t = (
-        -torch.expm1(log_uniform * (2 / (m1 - 1).clamp(min=0)))
-    ).sqrt() * cosine  # (..., n, PROPOSALS)
-    beta = (1 + t) / 2
+    # Step 1: beta ~ Beta((m-1)/2, (m-1)/2) is (1 + t)/2, t the first coordinate of a uniform direction in R^m. The
+    # length of the first two coordinates is (1 - U^(2/(m-2)))^1/2; t is that times the cosine of their angle.
+    length = (-torch.expm1(log_uniform * (2 / (m1 - 1).clamp(min=0)))).sqrt()
+    beta = (1 + length * cosine) / 2  # (..., n, PROPOSALS)
     w = (1 - (1 + b) * beta) / (1 - (1 - b) * beta)
+    # Step 2: accept where kappa w + (m-1) log(1 - x0 w) - c >= log U.
     accepted = kappa * w + m1 * torch.log1p(-x0 * w) - c >= threshold
-    w = w.gather(-1, accepted.to(torch.uint8).argmax(-1, keepdim=True))
+    w = w.gather(-1, accepted.to(torch.uint8).argmax(-1, keepdim=True))  # the first accepted
+    # Step 3: the partner, on the sphere through z.
     w = torch.where((radius > 0) & (m1 > 0), w, 1.0)  # a single style dimension has nowhere to go
     side = side * style
     side = F.normalize(side - (side * axis).sum(-1, keepdim=True) * axis, dim=-1)

@@ -272,6 +272,17 @@ def rsa(a: Points, b: Points) -> float | np.ndarray:
 
     In [-1, 1]. Arguments, result and errors are those of `linear_cka`, with n >= 3.
 
+    No table of the pairs is made. With the directions u_i, their mean m and x_i = u_i - m, the similarity is
+
+        S_ij = u_i'u_j = |m|^2 + t_ij,   t_ij = x_i'x_j + p_i + p_j,   p_i = m'x_i,
+
+    and the correlation does not see the constant. The x_i sum to 0, and so do the p_i. With y_i and q_i of the other
+    representation, X the rows x_i and Y the rows y_i, the products over all i and j are therefore
+
+        |X'Y|_F^2 + 2 n sum_i p_i q_i,
+
+    from which the pairs i = j are taken off.
+
     Examples:
         >>> between = [[1, 0], [1, 1], [0, 1]]  # the second point is like both others
         >>> beside = [[1, 0], [0, 1], [1, 0]]  # the second point is like neither of them

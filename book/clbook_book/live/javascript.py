@@ -522,7 +522,12 @@ class Writer:
         return self.write(source, target, address=where, add=True)
 
     def address(self, base: torch.Tensor, indices: list, node, shape=None) -> Value:
-        """The places in `base` of base[indices], an index or None for each axis."""
+        """The places in `base` of base[indices], an index or None for each axis.
+
+        x[k] of x (4, 3) in p0, with two rows k in p1: row t3 begins at t3*3, and i1 goes along it.
+
+            const t1=p1[i0];const t3=t1<0?t1+4:t1; ... p0[(i1+t3*3)]
+        """
         shape = node.meta["val"].shape if shape is None else shape
         axes = [axis for axis, index in enumerate(indices) if index is not None]
         wide = torch.broadcast_shapes(*(indices[axis].shape for axis in axes))
@@ -663,7 +668,13 @@ class Writer:
         return f"const {array}={min(texts, key=len)};"
 
     def parted(self) -> tuple[list[Kernel], list[Kernel]]:
-        """What is done once, and what is done at every step: all that depends on what a step changes or draws."""
+        """What is done once, and what is done at every step: all that depends on what a step changes or draws.
+
+        Of a state w, a setting lr, and "seen" = 2 lr + sum(w), which no step goes on from (`text` writes the calls):
+
+            function prepare(due){prepare0();}                        2 lr: of settings alone
+            function step(due){due&&step0();due&&step1();step2();}    sum(w) and "seen", where it is due; the new w
+        """
         # Settings and what is computed from them alone stay through a run: that is done once, by `prepare`. A kernel
         # that reads what moves is done at every step, and what it writes moves as well.
         moving = set()
