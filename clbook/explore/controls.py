@@ -46,6 +46,9 @@ LABELS = {
     "number of hidden layers": "hidden layers",
     "width of the interval of views around a data point": "width of the views",
     "augmentation": "views",
+    "hidden": "hidden units",
+    "spared": "classmates spared",
+    "ordered": "order of the start",
 }
 FEW = 20  # whole numbers that each are a stop of a slider
 STOPS = 4  # slider steps between neighbouring grid values

@@ -260,7 +260,7 @@ class Player(Block):
 
 def said(value) -> str:
     """A value of a setting as a reader says it."""
-    return controls.text(value).replace("_", " ")
+    return controls.text(value).replace("_", " ") or "none"
 
 
 def file(name) -> str:

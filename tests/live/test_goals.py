@@ -19,6 +19,17 @@ SETTINGS = {
         (({"network": False}, {"network": False, "seed": 1}), ({}, {"seed": 1})),
         (({"spread": 2.0}, {"spread": 2.0, "seed": 1}), ({}, {"network": False})),
     ],
+    ("bench", "bench"): [
+        (
+            ({"data": "donut", "turn": 180.0}, {"data": "donut", "turn": 180.0, "seed": 1}),
+            ({"data": "donut"}, {"data": "donut", "turn": 180.0, "network": False}),
+        ),
+        (
+            ({"network": False, "spared": 1.0}, {"network": False, "spared": 1.0, "seed": 1}),
+            ({"network": False}, {"network": False, "ordered": 1.0}),
+        ),
+        (({"eps": 10.0}, {"eps": 10.0, "seed": 1}), ({}, {"eps": 10.0, "ordered": 1.0})),
+    ],
     ("landscape", "free"): [
         (({"places": 1}, {"places": 1, "seed": 1}), ({}, {"places": 5})),
         (({"shake": 0.0}, {"shake": 0.0, "seed": 1}), ({}, {"shake": 0.3})),

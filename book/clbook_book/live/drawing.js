@@ -185,7 +185,8 @@ window.clbookDrawing ??= (() => {
       const { toX, toY } = stage(g, frame, plane(frame, ...limits).limits, words);
       if (panel.ball) ring(g, toX(0), toY(0), toX(1) - toX(0), MUTED, 1);
       const classes = panel.colour ? row[panel.colour] : run.labels, own = (i) => colours[classes[i] % colours.length];
-      const seen = (which) => of(row, which).map(([x, y, depth]) => [toX(x), toY(y), depth < 0 ? 0.25 : 0.8]);
+      const alpha = (i, depth) => row.there && !row.there[i % n] ? 0 : depth < 0 ? 0.25 : 0.8; // some may not be there
+      const seen = (which) => of(row, which).map(([x, y, depth], i) => [toX(x), toY(y), alpha(i, depth)]);
       const places = seen(name), copies = views ? seen(views) : [];
       within(g, frame, () => places.forEach((_, i) => {
         g.strokeStyle = own(i); g.globalAlpha = 0.6;
@@ -318,7 +319,7 @@ window.clbookDrawing ??= (() => {
     }
     const usual = narrow ? (row) => row.length > 1 ? Math.max(190, width / 2 + 16) : 190
       : () => count === 1 && panels.length === 1 ? 330 : 260;
-    const tall = (row) => Math.max(usual(row), ...row.map(({ height }) => Math.min(height ?? 0, width))); // some ask for more
+    const tall = (row) => Math.max(usual(row), ...row.map(({ height }) => Math.min(height, width))); // some ask for more
     const heads = (named ? HEAD : 0) + (says && (narrow || !named) ? HEAD : 0);
     const each = heads + rows.reduce((sum, row) => sum + tall(row), 0);
     const beside = !narrow && panels.length === 1, places = [];

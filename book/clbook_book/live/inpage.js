@@ -32,6 +32,7 @@ window.clbookHere ??= (() => {
     const { shapes } = setup, numbers = [...setup.knobs, ...setup.more], every = [...shapes, ...numbers];
     const start = Object.fromEntries(every.map(({ name, value }) => [name, value]));
     Object.assign(start, { seed: setup.seed, steps: setup.steps });
+    for (const { more } of setup.panels) if (more?.key) start[more.key] = ""; // a text, of a panel of its own
     let now = { ...start }, worker = null, tried = false, current = null, pinned = [], waiting = [];
     let training = false, starting = false, wanted = null, note = ""; // wanted: the run that has been asked for, and has not begun
     let trained = false; // from then on each change trains; before, it shows another start
@@ -98,7 +99,8 @@ window.clbookHere ??= (() => {
         asked: { ...now } };
       number += 1;
       const { seed, ...settings } = now;
-      worker.postMessage({ number, shape, settings, seed, times, drawn: drawn(recorded), held: wanted.held });
+      const put = Object.assign({}, ...guests.map((guest) => guest?.puts?.()));
+      worker.postMessage({ number, shape, settings, seed, times, drawn: drawn(recorded), held: wanted.held, put });
       return true;
     }
     function preview() { starting = begin([0]); }
@@ -205,7 +207,7 @@ window.clbookHere ??= (() => {
         const { name, meter, boxes } = places[i];
         if (name) head(g, names[i], name);
         if (meter) meters(g, says, run.rows.at(-1).row, meter);
-        panels.forEach((panel, j) => guests[j] ? guests[j].draw(g, boxes[j], run)
+        panels.forEach((panel, j) => guests[j] ? guests[j].draw(g, boxes[j], run, i === runs.length - 1)
           : draw(g, boxes[j], run, { ...panel, eye }, setup.colours));
       });
       const named = (i) => names[i] ? `${names[i].join(", ")}, of ` : "";
@@ -253,7 +255,8 @@ window.clbookHere ??= (() => {
     // Let a run have a setting: a number, or the value that a button shows; RangeError for one that is not allowed.
     function take(run, name, value) {
       const shape = shapes.find((one) => one.name === name), text = { true: "on", false: "off" }[value] ?? String(value);
-      if (!shape) check(numbers, name, value, shapes.map((one) => one.name));
+      if (guests.some((guest) => guest?.key === name && guest.takes(value))) run[name] = value;
+      else if (!shape) check(numbers, name, value, shapes.map((one) => one.name));
       else if (!shape.values.includes(text))
         throw new RangeError(`${called(name)} = ${value} is not allowed: it must be one of ${shape.values.join(", ")}`);
       run[name] = shape ? text : value;
@@ -315,7 +318,7 @@ window.clbookHere ??= (() => {
     function refresh() { shows.forEach((show) => show()); guests.forEach((guest) => guest?.changed()); }
 
     // A kind of panel of a file of its own: it draws in its box, and may stand below the picture and change settings.
-    const ours = { figure, now: () => now, set: give, paint };
+    const ours = { figure, colours: setup.colours, now: () => now, set: give, paint, say };
     const guests = setup.panels.map((panel) => window.clbookPanels?.[panel.kind]?.(panel, ours));
 
     // --- what an address keeps: all settings, the seed, and those of the pinned runs ---
@@ -324,7 +327,7 @@ window.clbookHere ??= (() => {
     function touch() { me.touched = true; if (!coming.length) write(); }
     // What tells each of several runs from the others, in the words of their settings; of runs that are alike, the seed.
     function apart(runs) {
-      const differ = Object.keys(start).filter((name) => new Set(runs.map(({ asked }) => asked[name])).size > 1);
+      const differ = every.map(({ name }) => name).filter((name) => new Set(runs.map(({ asked }) => asked[name])).size > 1);
       return runs.map(({ asked }) => (differ.length ? differ : ["seed"]).map((name) => `${called(name)} ${asked[name]}`));
     }
     function address() {
@@ -391,7 +394,8 @@ window.clbookHere ??= (() => {
     say(ready());
 
     // What programs may ask: `window.clbook.explorers[name].run({eps: 0.17, seed: 3})`.
-    opened(block, actions, {
+    const offers = {
+      settings: () => ({ ...now }),
       async run(given = {}) {
         const asked = { ...start };
         for (const [name, value] of Object.entries(given)) take(asked, name, value);
@@ -403,12 +407,14 @@ window.clbookHere ??= (() => {
         train();
         const rows = await done, last = rows.at(-1);
         const found = { steps: rows.map(({ t }) => t), ...last?.row }; // nothing, where it was stopped at once
-        for (const guest of guests) Object.assign(found, guest?.found(rows));
+        for (const guest of guests) Object.assign(found, guest?.found?.(rows));
         for (const key of Object.keys(found)) if (key.endsWith("_at")) found[key] = found[key][0] < 0 ? null : found[key][0];
         return found;
       },
       cancel: stop,
-    });
+    };
+    opened(block, actions, offers);
+    if (part(".clbook-suspects")) window.clbookSuspects(block, offers);
     const given = join(setup.name, me);
     if (given) follow(given);
   }

@@ -43,6 +43,7 @@ def train_here(
     says: Mapping[str, str] = types.MappingProxyType({}),
     ask: Ask | None = None,
     goals: Sequence[Goal] = (),
+    suspects: Mapping[str, dict] = types.MappingProxyType({}),
     title: str = "",
     caption: str = "",
     name: str = "here",
@@ -63,6 +64,7 @@ def train_here(
             in the status at the end; first what the text asks about. `means[1]` is an entry of a quantity.
         ask: a prediction (`live.tasks`).
         goals: what a reader may reach (`live.tasks`); the block notices it.
+        suspects: {words: settings that switch it off}: a button trains without each of them in turn, and compares.
         title: a short heading.
         caption: what stands below.
         name: of the block, for links and for `window.clbook.explorers[name]`.
@@ -107,7 +109,7 @@ def train_here(
     folded = [sliders[field] for field in more if field in sliders]
     choices = [choice(base_config, *shape) for shape in shapes.items()]
     offers = [each["name"] for each in (*offered, *folded, *choices)]
-    check_tasks(says, ask, goals, traced[0].recorded, offers)
+    check_tasks(says, ask, goals, suspects, traced[0].recorded, offers)
     setup = {
         "name": name,
         "steps": base_config.steps,
@@ -121,16 +123,20 @@ def train_here(
         "says": phrases(says),
         "ask": ask and ask.told(),
         "goals": [goal.told() for goal in goals],
+        "suspects": dict(suspects),
     }
     return Here(name, title, caption, picture, setup, written(traced))
 
 
-def check_tasks(says: Mapping, ask: Ask | None, goals: Sequence[Goal], recorded, offers) -> None:
+def check_tasks(
+    says: Mapping, ask: Ask | None, goals: Sequence[Goal], suspects: Mapping, recorded, offers
+) -> None:
     """ValueError for a name that the block neither records nor, where it may, offers as a setting."""
     both = (*recorded, *offers)
     wanted = [("says", name, recorded) for name in says]
     wanted += [("goals", name, both) for goal in goals for name, _, _ in goal.conditions]
     wanted += [("ask", name, offers) for shown in (ask.shows if ask else ()) for name in shown]
+    wanted += [("suspects", name, offers) for off in suspects.values() for name in off]
     for argument, name, names in wanted:
         if not known(names, name):
             raise ValueError(
@@ -251,12 +257,11 @@ class Here(Block):
                 "clbook_book.live/tasks.js",
                 "clbook_book.live/drawing.js",
                 "clbook_book.live/block.js",
-                *(panel["script"] for panel in self.setup["panels"] if "script" in panel),
+                *(panel["script"] for panel in self.setup["panels"] if panel["script"]),
+                "clbook_book.live/suspects.js",
                 "clbook_book.live/inpage.js",
             ],
             here=self,
-            ask=self.setup["ask"],
-            goals=self.setup["goals"],
             still=self.picture.inline(),
             shared=shared_code() + file("clbook_book.live/inpage.worker.js"),
         )

@@ -46,7 +46,7 @@ class Moved(Block):
             "colours": style.CLASS_COLOURS[: len(CLASSES)],
             "programs": [made.told() for made in traced],
         }
-        scripts = ("settings", "tasks", "drawing", "block", self.files[-1])
+        scripts = ("settings", "tasks", "drawing", "block", "hand", self.files[-1])
         return filled(
             f"clbook_book.live/{self.files[-1]}.html",
             setup | self.setup(traced),

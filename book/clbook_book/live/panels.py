@@ -21,6 +21,9 @@ class Panel:
         ball: whether points lie on the circle or the sphere of radius 1, which is drawn.
         numbers: whether each point carries its number, from 0.
         span: the share of the picture's width, beside the other panels.
+        height: in pixels, at least.
+        script: the file that draws a kind of its own.
+        more: what that reads besides.
     """
 
     kind: str
@@ -35,6 +38,9 @@ class Panel:
     ball: bool = False
     numbers: bool = False
     span: float = 1
+    height: int = 0
+    script: str = ""
+    more: dict = dataclasses.field(default_factory=dict)
 
 
 def check(panels: Sequence[Panel], shapes: Mapping[str, Sequence[int]]) -> None:

@@ -5,7 +5,7 @@
   const COLOURS = ["#2576B6", "#D55E00", "#009E73", "#CC79A7", "#B8860B", "#7A5195", "#5B6470", "#1B9AAA", "#A23B3B", "#5A8F29"];
   const NEAR = 12, VOTES = 5, EXAGGERATED = 1.5, RATE = 0.9, MOMENTUM = 0.8, WIDTH = 14; // of the map: as large as numbers of t-SNE are
   const FEW = 300, TILE = 26, REST = 150; // pictures on a phone; pixels of one on the map; frames after which the map rests
-  const { make, draws, Generator } = new Function(panel.code)(), reduced = matchMedia("(prefers-reduced-motion: reduce)");
+  const { make, draws, Generator } = new Function(panel.more.code)(), reduced = matchMedia("(prefers-reduced-motion: reduce)");
   const canvas = figure.querySelector("canvas"), states = new WeakMap();
   let flat = false, chosen = 7, shown = null; // shown: what is in the picture last, {run, state, box}
 

@@ -5,7 +5,6 @@ What stands near what is drawn by pictures.js; the views are the training's own 
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Sequence
 
 import torch
@@ -13,23 +12,6 @@ import torch
 from clbook_book.live.graph import trace_drawing
 from clbook_book.live.page import drawing
 from clbook_book.live.panels import Panel
-
-
-@dataclasses.dataclass(frozen=True)
-class Pictures(Panel):
-    """The panel.
-
-    Attributes:
-        code: JavaScript that gives {make, draws, Generator}, of the views.
-        more: what else the script reads.
-        height: of the panel, in pixels.
-        script: the file that draws it.
-    """
-
-    code: str = ""
-    more: dict = dataclasses.field(default_factory=dict)
-    height: int = 440
-    script: str = "clbook_book.live/pictures.js"
 
 
 def pictures(
@@ -40,7 +22,7 @@ def pictures(
     side: int,
     right: tuple[str, str],
     **more,
-) -> Pictures:
+) -> Panel:
     """Pictures at their places.
 
     Args:
@@ -55,7 +37,9 @@ def pictures(
     own = {name: more.pop(name) for name in ("title", "height", "span") if name in more}
     names = (of, images, *right)
     told = {"side": side, "right": right[0], "reference": right[1]} | more
-    return Pictures("pictures", names, names, code=program(view, settings, side), more=told, **own)
+    told["code"] = program(view, settings, side)
+    script = "clbook_book.live/pictures.js"
+    return Panel("pictures", names, names, script=script, more=told, **{"height": 440} | own)
 
 
 def program(view: Callable, settings: Sequence[str], side: int) -> str:

@@ -1,11 +1,9 @@
 // Points that a reader moves, adds and takes away, and their embedding while it trains. The step is the traced one of the
 // package; what is written here is what a reader may do to the points.
 window.clbookPlay ??= (() => {
-  const { fixed, sized, plane, cross, dot, ring } = clbookDrawing, { check } = clbookSettings, { board } = clbookTasks;
-  const { reduced, moved, shown, pressed, pointed, keyed, nearest } = clbookBlock;
-  const APART = 11; // pixels between points that are painted
+  const { fixed, sized, plane } = clbookDrawing, { check } = clbookSettings, { board } = clbookTasks;
+  const { reduced, moved, shown, pressed } = clbookBlock;
   const A_FRAME = 2, AT_ONCE = 40; // steps for each picture, and where motion is reduced
-  const KEPT = 4; // points that cannot be taken away
   const percent = (v) => `${Math.round(100 * v)} %`;
 
   function play(figure) {
@@ -14,12 +12,13 @@ window.clbookPlay ??= (() => {
     const { part, all, setup, ways, say } = block, { room, middle, span } = setup;
     const data = part(".clbook-data"), embedding = part(".clbook-embedding"), train = part("[data-do=train]");
     const achieved = board(figure, setup.name, setup.goals);
-    let way = 0, seed = setup.seed, tool = "point", chosen = 0, over = -1, going = false, asked = 0, ends = 0, waiting = [];
+    let way = 0, seed = setup.seed, tool = "point", going = false, asked = 0, ends = 0, waiting = [];
     let points = null; // {x, label, there} as the reader has made them
     let view = null, reach = 1; // how the data and the embedding are seen
-    let taken = []; // the points that the pointer takes along
     const run = () => ways[way];
-    const present = () => [...points.there.keys()].filter((i) => points.there[i]);
+    const hand = clbookHand(data, { points: () => points, view: () => view, tool: () => tool, classes: setup.classes, middle, span, say,
+      changed, show });
+    const { present } = hand;
 
     // --- the run ---
     function drawnPoints() { // those that the program itself begins with
@@ -96,99 +95,20 @@ window.clbookPlay ??= (() => {
     }
 
     // --- pictures ---
-    function cloud(picture, place, values) {
-      cross(picture.g, place, picture);
-      for (const i of present()) {
-        const at = [place.toX(values[2 * i]), place.toY(values[2 * i + 1])];
-        dot(picture.g, ...at, 4.5, setup.colours[points.label[i]], 0.85, points.label[i]);
-        if (i === over || (i === chosen && document.activeElement === data)) ring(picture.g, ...at);
-      }
-    }
     function show() {
       const left = sized(data), { z, loss, neighbours } = run().recorded;
       view = plane(left, ...middle.map((v) => [v - span / 2, v + span / 2]));
-      cloud(left, view, points.x);
+      hand.draw(left, view, points.x, setup.colours);
       const far = Math.max(setup.least, ...present().flatMap((i) => [Math.abs(z[2 * i]), Math.abs(z[2 * i + 1])]));
       if (far > reach || far < 0.4 * reach) reach = far * 1.12; // it follows, and does not breathe
       const right = sized(embedding);
-      cloud(right, plane(right, [-1.08 * reach, 1.08 * reach]), z);
+      hand.draw(right, plane(right, [-1.08 * reach, 1.08 * reach]), z, setup.colours);
       part(".clbook-loss").textContent = fixed(loss[0]);
       part(".clbook-neighbours").textContent = percent(neighbours[0]);
       part("meter").value = neighbours[0];
       const words = `${present().length} points, step ${run().t}, ${setup.ways[way]}: ${measured()}`;
       if (!going) embedding.setAttribute("aria-label", `The embedding. ${words}.`);
     }
-
-    // --- what a reader changes ---
-    const bounded = (v, k) => Math.max(middle[k] - span, Math.min(middle[k] + span, v));
-    function move(who, ...by) {
-      for (const i of who) by.forEach((v, k) => { points.x[2 * i + k] = bounded(points.x[2 * i + k] + v, k); });
-    }
-    const clump = (i) => present().filter((j) => points.label[j] === points.label[i]);
-    function add(x, y, label) {
-      const free = points.there.indexOf(0);
-      if (free < 0) { say(`There is room for ${room} points: take some away first.`); return false; }
-      points.x.set([bounded(x, 0), bounded(y, 1)], 2 * free);
-      points.label[free] = label;
-      points.there[free] = 1;
-      chosen = free;
-      return true;
-    }
-    function away(i) {
-      if (i < 0) return false;
-      if (present().length <= KEPT) { say(`The last ${KEPT} points stay.`); return false; }
-      points.there[i] = 0;
-      if (chosen === i) chosen = present()[0];
-      return true;
-    }
-    function told() {
-      const [x, y] = [points.x[2 * chosen], points.x[2 * chosen + 1]], who = present();
-      const name = `Point ${who.indexOf(chosen) + 1} of ${who.length}, ${setup.classes[points.label[chosen]]}`;
-      say(`${name}, at ${fixed(x)}, ${fixed(y)}.`);
-    }
-    const at = (spot, event) => nearest(present(), points.x, view, spot, event);
-    const paints = () => tool.startsWith("paint");
-    const paint = ([x, y]) => add(view.ofX(x), view.ofY(y), Number(tool.at(-1)));
-
-    pointed(data, {
-      press(spot, event) {
-        const i = at(spot, event);
-        data.focus({ preventScroll: true });
-        if (i >= 0) chosen = i;
-        taken = i < 0 ? [] : { point: [i], clump: clump(i) }[tool] ?? [];
-        if (paints()) paint(spot);
-        else if (tool === "delete") away(i);
-        changed();
-        return true;
-      },
-      drag(spot, from, event) {
-        if (paints() && Math.hypot(spot[0] - from[0], spot[1] - from[1]) < APART) return false;
-        if (paints()) paint(spot);
-        else if (tool === "delete") away(at(spot, event));
-        else move(taken, view.ofX(spot[0]) - view.ofX(from[0]), view.ofY(spot[1]) - view.ofY(from[1]));
-        changed();
-        return true;
-      },
-      drop() { if (taken.length) told(); },
-      hover(spot, event) {
-        const i = at(spot, event);
-        if (i !== over) { over = i; show(); }
-      },
-      holds: () => taken.length || paints() || tool === "delete",
-    });
-    data.addEventListener("pointerleave", () => { if (over >= 0) { over = -1; show(); } });
-    for (const kind of ["focus", "blur"]) data.addEventListener(kind, () => show());
-
-    const then = (act) => (...given) => { if (act(...given) !== false) { changed(); told(); } };
-    const erase = then(() => away(chosen));
-    keyed(data, {
-      arrow: then((right, up, { shiftKey }) =>
-        move(shiftKey ? clump(chosen) : [chosen], right * span / 40, up * span / 40)),
-      page: then((step) => { const who = present(); chosen = who.at((who.indexOf(chosen) + step) % who.length); }),
-      Enter: then(() => add(points.x[2 * chosen] + span / 20, points.x[2 * chosen + 1], points.label[chosen])),
-      Delete: erase,
-      Backspace: erase,
-    });
 
     // --- buttons ---
     const tools = all("[data-tool]");
@@ -208,18 +128,16 @@ window.clbookPlay ??= (() => {
       shuffle,
       again() { restart("Back at the start, with your points. "); },
       reset() {
-        [points, chosen, way, tool] = [drawnPoints(), 0, 0, "point"];
+        [points, way, tool] = [drawnPoints(), 0, "point"];
+        hand.begin();
         press();
         restart();
       },
     };
-    const painted = (label) => `Draw in the data: ${setup.classes[label]}s are added.`;
-    const HOW = { point: "Drag a point of the data.", clump: "Drag a point: its whole clump comes along.", paint0: painted(0),
-      paint1: painted(1), delete: "Draw in the data: points there are taken away." };
     for (const button of tools) button.addEventListener("click", () => {
       tool = button.dataset.tool;
       press();
-      if (!going) say(HOW[tool]); // while it trains, the line tells how far it is
+      if (!going) say(hand.how()); // while it trains, the line tells how far it is
     });
 
     // What programs may ask: `window.clbook.explorers[name].run({network: false, seed: 3})` trains on the points that stand

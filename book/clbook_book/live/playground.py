@@ -12,7 +12,8 @@ from typing import Any
 from clbook import style
 from clbook.training.loop import Training
 from clbook_book.live.inpage import check_tasks
-from clbook_book.live.moved import Moved
+from clbook_book.live.moved import CLASSES, Moved
+from clbook_book.live.panels import Panel
 from clbook_book.live.ranges import knobs
 from clbook_book.live.tasks import Goal
 
@@ -58,7 +59,7 @@ class Playground(Moved):
 
     def setup(self, traced: list) -> dict:
         """What the script reads."""
-        check_tasks({}, None, self.goals, traced[0].recorded, ("network",))
+        check_tasks({}, None, self.goals, {}, traced[0].recorded, ("network",))
         return {
             "room": self.config.n,
             "steps": self.config.steps,
@@ -70,3 +71,15 @@ class Playground(Moved):
             "goals": [goal.told() for goal in self.goals],
             "ways": WAYS,
         }
+
+
+def hand(room: int, drops: Sequence[str]) -> Panel:
+    """The same points as a panel of a block: parts x (n, 2), label and there (n,) of the state, and n = `room`.
+
+    Args:
+        drops: settings that draw other points, which then take the place of the reader's.
+    """
+    of = ("x", "label", "there")
+    more = {"key": "points", "room": room, "classes": CLASSES, "tools": TOOLS, "drops": drops}
+    script = "clbook_book.live/hand.js"
+    return Panel("hand", of, of, title="data: yours to change", script=script, more=more)

@@ -64,7 +64,11 @@ class Result(Outcome):
 
 
 def masked_loss(
-    z: torch.Tensor, views: torch.Tensor, there: torch.Tensor, tau: torch.Tensor
+    z: torch.Tensor,
+    views: torch.Tensor,
+    there: torch.Tensor,
+    tau: torch.Tensor,
+    weights: torch.Tensor | None = None,
 ) -> torch.Tensor:
     """`losses.simplified` of the points that are there, and of no others.
 
@@ -73,14 +77,17 @@ def masked_loss(
         views: (R, m, n, d), m views of each point.
         there: (R, n), 1 or 0.
         tau: (R, 1, 1).
+        weights: (R, n, n), how much the second point counts among the negatives of the first; None for 1.
 
     Returns:
         (R,).
     """
     squares = squared_distances(z[:, None], views)  # (R, m, n, n)
     present = there[:, None, None] > 0
-    scale = -2 * tau[:, None]
-    shares = torch.where(present, squares / scale, -FAR).log_softmax(-1)
+    logits = squares / (-2 * tau[:, None])
+    if weights is not None:
+        logits = logits + weights.log().clamp(min=-FAR)[:, None]
+    shares = torch.where(present, logits, -FAR).log_softmax(-1)
     positive = shares.diagonal(dim1=-2, dim2=-1).mean(1)  # (R, n)
     count = there.sum(-1)
     total = (positive * there).sum(-1)
@@ -141,15 +148,19 @@ class MovedPoints(experiment.Separability):
         z = self.places(s).detach()
         return dealt(z, s.order) - z
 
+    def loss(self, s: State, z: torch.Tensor, views: torch.Tensor) -> torch.Tensor:
+        """(R,) the loss of z (R, n, d) beside views (R, m, n, d)."""
+        return masked_loss(z, views, s.there, s.tau)
+
     def forward(self, s, drawn, t):
         moves = self.moves(s)
         if not self.config.network:
             z = s.weights[0] + moves
-            return z, masked_loss(z, z.detach()[:, None], s.there, s.tau)
+            return z, self.loss(s, z, z.detach()[:, None])
         s = s.replace(R=s.R + moves)
         z = self.embed_points(s)
         v = self.embed_views(s, self.views(s, drawn.views, VIEWS))
-        return z, masked_loss(z, v, s.there, s.tau)
+        return z, self.loss(s, z, v)
 
     def step(self, s, drawn, losses, t):
         gradients = self.gradients(losses, s.weights)
@@ -171,7 +182,7 @@ class MovedPoints(experiment.Separability):
     def measure(self, s, z, losses, t):
         return {
             "z": z,
-            "loss": masked_loss(z, z[:, None], s.there, s.tau),
+            "loss": self.loss(s, z, z[:, None]),
             "neighbours": own_neighbours(z, s.label, s.there),
         }
 
@@ -181,7 +192,7 @@ class MovedPoints(experiment.Separability):
 
     def result(self, i, columns, head):
         s = self.state
-        return Result(
+        return self.Result(
             **head,
             **columns,
             x=s.x[i].cpu().numpy(),
