@@ -78,7 +78,7 @@ def test_what_decided_is_said_with_its_numbers(visit, block):
     begun(page)
     page.evaluate("clbook.explorers.bench.run({data: 'donut', turn: 180})")
     page.get_by_role("button", name="What decided here?").click()
-    page.wait_for_function(f"{TOLD}.includes('as it stands')")
+    page.wait_for_function(f"{TOLD}.includes('It takes')")
     told = page.inner_text(".clbook-suspects p")
     assert "It takes the views and the network: without the views it is 5" in told
     rows = page.locator(".clbook-suspects tbody tr").all_inner_texts()
