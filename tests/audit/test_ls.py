@@ -12,9 +12,10 @@ from clbook import theory
 from clbook.experiments import separability, sphere
 from clbook.losses import generalized, simplified, softplus
 from clbook_book.audit.ls import batches, exact, noisy, repair, variants
-from clbook_book.audit.ls import recipes as audit_recipes
-from clbook_book.course.separability import recipes as chapter
-from clbook_book.course.sphere import limits, recipes
+from clbook_book.audit.ls.runs import least_spread
+from clbook_book.course.separability import runs as chapter
+from clbook_book.course.sphere import limits
+from clbook_book.course.sphere.runs import HALF, STARTS
 
 
 def test_the_first_variation_is_that_of_eq_3():
@@ -162,7 +163,7 @@ def test_without_a_network_only_the_points_of_a_batch_move():
 
 
 def test_half_the_stability_limit_is_that_of_the_start():
-    for config, half in list(zip(recipes.STARTS, recipes.HALF, strict=True))[::5]:
+    for config, half in list(zip(STARTS, HALF, strict=True))[::5]:
         assert half == pytest.approx(1 / limits.sharpness_at_start(config), rel=0.02)
 
 
@@ -206,6 +207,6 @@ def test_a_run_that_is_separable_from_the_start_has_a_spread():
     """Its points lie on a cross; iteration 0 is not never."""
     cross = np.array([[1.0, 0.0], [-1.0, 0.0], [0.0, 0.5], [0.0, -0.5]])
     run = SimpleNamespace(separable_at=0, steps=np.array([0]), z=cross[None])
-    assert audit_recipes.least_spread(run) == pytest.approx(0.5)
+    assert least_spread(run) == pytest.approx(0.5)
     run.separable_at = None
-    assert audit_recipes.least_spread(run) == 0.0
+    assert least_spread(run) == 0.0

@@ -276,7 +276,7 @@ class Paper:
         Raises:
             ValueError: there is no such function.
         """
-        room = "runs" if self.name in ("VA", "CS", "TOY") else "evidence"
+        room = "runs" if self.name in ("VA", "CS", "LS", "TOY") else "evidence"
         module = importlib.import_module(f"clbook_book.audit.{self.name.lower()}.{room}")
         if not callable(getattr(module, name, None)):
             raise ValueError(f"name={name!r}: {module.__name__} has no function of that name")

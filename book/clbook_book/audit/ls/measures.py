@@ -17,11 +17,10 @@ from clbook_book.audit.judging import (
     span,
 )
 from clbook_book.audit.ls import noisy
-from clbook_book.audit.ls.computed import or_never
-from clbook_book.audit.ls.recipes import LOSSES, SETS
-from clbook_book.course.kernel.recipes import at_three_times
+from clbook_book.audit.ls.runs import LOSSES, SETS
+from clbook_book.course.kernel.runs import at_three_times
 from clbook_book.course.separability.figures import times
-from clbook_book.course.separability.recipes import PAIRS
+from clbook_book.course.separability.runs import PAIRS
 
 measures = Measures()
 EXACT = 1e-12  # numbers in float64 that differ by less are called equal
@@ -30,7 +29,7 @@ NEARLY = 1e-9  # relative: after an integration or an eigenvalue problem
 
 def taken(results) -> np.ndarray:
     """The iterations that each run took to separate, inf where it did not."""
-    return np.array([or_never(result.separable_at) for result in results])
+    return np.array([np.inf if r.separable_at is None else r.separable_at for r in results], float)
 
 
 def apart(results) -> np.ndarray:

@@ -12,7 +12,7 @@ from clbook import sweep
 from clbook.experiments import kernel, sphere
 from clbook.experiments.sphere.push import push_coherence
 from clbook.results.sweep import combined
-from clbook_book.audit.ls import evidence as ls
+from clbook_book.audit.ls import runs as ls
 from clbook_book.audit.va import closed_forms, flows, losses
 from clbook_book.audit.va.experiment import Config, run
 from clbook_book.records import fields, recorded

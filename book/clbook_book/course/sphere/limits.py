@@ -1,11 +1,9 @@
-"""Where descent from a uniform start gets unstable: the sharpness of the loss there, which is a record."""
+"""Where descent gets unstable: the sharpness of the loss at a start."""
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterable
 
-import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor
@@ -13,17 +11,7 @@ from torch import Tensor
 from clbook.experiments.sphere import Config, Sphere
 from clbook.training.loop import one_thread
 
-UNIFORM = Config(start="uniform", steps=100, record_every=20)
-DIMENSIONS = (2, 3)
-DEPTHS = (1, 4)  # hidden layers
-SEEDS = range(3)
 ROUNDS = 30  # of power iteration
-
-
-def starts(seeds=SEEDS) -> tuple:
-    """The uniform starts: on the circle and on the sphere, with one hidden layer and with four, each seed."""
-    grid = itertools.product(DIMENSIONS, DEPTHS, seeds)
-    return tuple(UNIFORM.replace(d=d, depth=depth, seed=seed) for d, depth, seed in grid)
 
 
 def strongest_curvature(
@@ -63,9 +51,3 @@ def sharpness_at_start(config: Config) -> float:
         z = F.normalize(flow.embed_points(s), dim=-1)
         views = F.normalize(flow.embed_views(s, flow.recorded_draws["noise"].next()), dim=-1)
         return strongest_curvature(flow.loss(s, z, views).sum(), s.weights, draws)
-
-
-def sharpness(seeds=SEEDS) -> np.ndarray:
-    """(d, depth, seed) the sharpness of the loss at the uniform starts, on the circle and on the sphere."""
-    found = [sharpness_at_start(config) for config in starts(seeds)]
-    return np.reshape(found, (len(DIMENSIONS), len(DEPTHS), len(seeds)))
