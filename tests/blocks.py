@@ -32,6 +32,7 @@ class Block:
         says: {quantity: words} of its status.
         goals: what a reader may reach.
         ask: its prediction, or None.
+        moved: whether all that it draws is drawn at each step, as where points are moved by hand.
     """
 
     page: str
@@ -42,6 +43,7 @@ class Block:
     goals: Sequence = ()
     ask: object = None
     says: Mapping = dataclasses.field(default_factory=dict)
+    moved: bool = False
 
 
 def train_here(run, figure, config, *, settings, without=(), name="here", **others):
@@ -64,7 +66,7 @@ def of(page: str, made) -> Block:
         ways, settings = made.ways(), list(made.settings)
     else:
         raise TypeError(f"{page}: blocks.py does not know what a {type(made).__name__} trains")
-    return Block(page, made.name, made.kind, ways, settings, goals)
+    return Block(page, made.name, made.kind, ways, settings, goals, moved=True)
 
 
 def names(tree: ast.AST, kind: type) -> set[str]:

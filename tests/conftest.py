@@ -7,6 +7,7 @@ import sys
 
 import pytest
 from browser import NoBrowser, browser, visits
+from threadpoolctl import threadpool_limits
 
 sys.path.append(str(pathlib.Path(__file__).parent.parent / "book/_ext"))
 from clbook_cores import share  # noqa: E402
@@ -21,7 +22,7 @@ ALL = {
     # each page in a browser, at several widths, with each slider moved
     "alignment_play", "book", "deck", "diagnose_inpage", "diagnose_page", "explore_live", "explore_pages",
     "explore_static", "hover", "inpage", "items_box", "lab", "ledger", "playground", "predictions", "pulling",
-    "sentences", "wall", "writer",
+    "sentences", "wall",
     # whole trainings, traced or made again; environments and builds of their own
     "download", "forked", "goals", "onnx", "practice", "records_beginnings", "stale", "trace",
     # wrong values for every argument, a sample of them each day
@@ -104,3 +105,12 @@ def visit(tabs):
     """Opens pages, which must ask nothing of the network and log no error (`browser.visits`)."""
     with visits(tabs) as visit:
         yield visit
+
+
+@pytest.fixture(scope="module")
+def one_thread():
+    """For small tensors and matrices: a second thread only waits."""
+    from clbook.training import loop
+
+    with loop.one_thread(), threadpool_limits(1):
+        yield

@@ -3,8 +3,10 @@
 A control reverses numbers along an axis, repeats the first one, negates them, exchanges what two names hold, and so on,
 in all of a claim's evidence or in the named parts of it alone. `controls.txt` lists, for each verdict that a claim may
 have beside its own, the narrowest control that gives it: one line is id, verdict, parts of the evidence, change.
+`margins.txt` has how far each condition of a claim is past its bar; - where a change of the evidence by 1e-4 moves it.
 
     python tests/controls.py [id ...]    finds the controls of these claims, or of all, and writes the list
+    python tests/controls.py --margins   writes the margins
 """
 
 import copy
@@ -23,6 +25,7 @@ from clbook_book.audit import judging
 from clbook_book.audit.judging import needs
 
 LIST = pathlib.Path(__file__).parent / "controls.txt"
+MARGINS = LIST.with_name("margins.txt")
 
 
 class Control(NamedTuple):
@@ -156,6 +159,7 @@ def exchanged(value):
 
 
 exchanged.whole = True
+ROUGH = each(lambda a: a + 1e-4 * a)
 CHANGES = {
     **{f"reversed along {axis}": along(axis, np.flip) for axis in (-1, 0, 1)},
     **{f"start along {axis}": along(axis, start) for axis in (-1, 0, 1)},
@@ -187,6 +191,22 @@ def real(paper, id: str) -> dict:
     return {name: paper.evidence(name) for name in needs(paper.measures[id])}
 
 
+def margins(paper, id: str, evidence: dict) -> list[float]:
+    """How far each condition of a claim is past its bar on this evidence."""
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        conditions = paper.measures[id](**evidence).conditions
+        return [judging.judge(condition)[1] for condition in conditions]
+
+
+def steady(paper, id: str) -> list[str]:
+    """Those margins to three digits; "-" for one that hangs on the last digits of the evidence."""
+    evidence = real(paper, id)
+    rough = margins(paper, id, changed(evidence, ROUGH))
+    pairs = zip(margins(paper, id, evidence), rough, strict=True)
+    return ["-" if abs(a - b) > 0.02 * abs(a) else f"{a:.3g}" for a, b in pairs]
+
+
 def controlled(paper, control: Control, evidence: dict | None = None) -> str:
     """The verdict that a control gives; "" where the measure cannot take such evidence."""
     evidence = evidence or real(paper, control.id)
@@ -200,7 +220,7 @@ def controlled(paper, control: Control, evidence: dict | None = None) -> str:
 def found(paper, id: str, verdict: str) -> Control | None:
     """The narrowest control that gives this verdict, also with the evidence a little off."""
     evidence = real(paper, id)
-    rough = changed(evidence, each(lambda a: a + 1e-4 * a))
+    rough = changed(evidence, ROUGH)
 
     def gives(parts, change):
         control = Control(id, verdict, parts, change)
@@ -233,7 +253,11 @@ def search(ids: list[str]) -> Iterator[Control]:
                         yield control
 
 
-if __name__ == "__main__":
+if sys.argv[1:] == ["--margins"] and __name__ == "__main__":
+    papers = map(judging.paper, judging.NAMES)
+    lines = [" ".join([id, *steady(paper, id)]) for paper in papers for id in paper.claims]
+    MARGINS.write_text("\n".join([*lines, ""]), encoding="utf-8")
+elif __name__ == "__main__":
     order = list(judging.committed())
     kept = [control for control in listed() if sys.argv[1:] and control.id not in sys.argv[1:]]
     lines = sorted([*kept, *search(sys.argv[1:])], key=lambda control: order.index(control.id))

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import scipy.stats
 import shaken
-from controls import controlled, judged, listed, real
+from controls import MARGINS, controlled, judged, listed, margins, real
 
 from clbook_book.audit import __main__ as command_line
 from clbook_book.audit import judging
@@ -164,6 +164,16 @@ def test_a_claim_judged_from_the_records_has_the_verdict_of_the_list(name):
     paper, own = PAPERS[name], judging.committed()
     found = {id: judged(paper, id, real(paper, id))["verdict"] for id in paper.claims}
     assert found == {id: own[id] for id in paper.claims}
+
+
+@pytest.mark.parametrize("name", judging.NAMES)
+def test_a_claim_is_as_far_past_its_bar_as_the_list_says(name):
+    """Where the verdict stays, a measure that reads something else is seen by its margins."""
+    paper, listed = PAPERS[name], dict(line.split(" ", 1) for line in MARGINS.open())
+    for id in paper.claims:
+        found = margins(paper, id, real(paper, id))
+        for margin, said in zip(found, listed[id].split(), strict=True):
+            assert said == "-" or margin == pytest.approx(float(said), rel=0.05, abs=1e-6), id
 
 
 @pytest.mark.long

@@ -1,21 +1,17 @@
 """The functions behind the page on CS: its linear model, what is optimal, and the programs of its records."""
 
 import dataclasses
-import itertools
 import math
-import re
 
 import numpy as np
 import pytest
 import scipy.special
 import torch
-from sources import markdown
 
 from clbook import latents
 from clbook.experiments.content_style import Config, collapse, projector
 from clbook.experiments.content_style.experiment import fresh_pairs
 from clbook.losses import infonce
-from clbook_book import records
 from clbook_book.audit.cs import encoders, flow, optima, runs
 from clbook_book.course.photographs import runs as photos
 
@@ -141,18 +137,6 @@ def test_what_directclr_adds_to_h_is_its_projector():
     assert result.added[0] == pytest.approx(added.detach().numpy(), rel=1e-4)
     simclr = encoders.Direct.run(config.replace(method="simclr"), record=("added",))
     assert not simclr.added.any()
-
-
-def test_the_texts_quote_the_deep_records():
-    style = records.load("cs-deep").style.isel(layer=-1).mean("seed")
-    deep = {key: f"{style.sel(variant=str(key)):.2f}" for key in runs.DEEP}
-    chapter, page = markdown("book/content_style"), markdown("book/papers/cs")
-    for sd in runs.SDS:
-        low, high = (deep[50, "box", sd, label] for label in ("content", "no content"))
-        assert f"{low} in place of {high} at" in page and f"{sd:g}" in page
-        for world, label in itertools.product(runs.SPACES, ("content", "no content")):
-            value = re.escape(deep[50, world, sd, label])
-            assert re.search(rf"^\| {sd:g} \|.* {value} \|", chapter, re.MULTILINE)
 
 
 def test_rows_that_are_compared_differ_in_one_setting():

@@ -167,12 +167,6 @@ def test_half_the_stability_limit_is_that_of_the_start():
         assert half == pytest.approx(1 / limits.sharpness_at_start(config), rel=0.02)
 
 
-@pytest.mark.parametrize("moved", [0.0, 0.05])
-def test_no_weights_separate_clusters_whose_gradients_overlap(moved):
-    found = repair.overlap(1200, moved=moved)
-    assert found["best"] < -0.9 and found["kappa"] < -1 and found["ratio"] > 10
-
-
 def test_the_widest_gap_is_that_of_the_best_weights():
     R, phi = np.array([0.0, 1.0, 0.2, 0.9]), np.array([2.0, 1.0, -1.0, 3.0])
     first = np.array([True, True, False, False])

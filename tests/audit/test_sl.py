@@ -11,16 +11,7 @@ from clbook.experiments.modadd import equivalence, lookup
 from clbook.losses import symbol_context
 from clbook.training.loop import one_thread
 from clbook_book import records
-from clbook_book.audit.sl import (
-    checks,
-    coin,
-    figures,
-    measures,
-    plain,
-    recipes,
-    tables,
-    training,
-)
+from clbook_book.audit.sl import checks, coin, figures, measures, plain, recipes, tables, training
 
 JOINT = equivalence.random_table(0).labelled
 

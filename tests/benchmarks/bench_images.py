@@ -1,9 +1,7 @@
 """A training step of `experiments.images` beside the same step written plainly: images a second, peak memory.
 
-Run as `python bench_images.py`; both in one process, in turns, the median of some repeats. A third one is ours with the
-colours of an image one after the other, as it was before they came last for each pixel. `--width 32 --batch 256` is the
-size of the wall's network (`experiments.images.wall`). Then the model of
-`clbook_book.course.images.cost` fitted on this machine, and by how much it is off on sizes not used in the fit.
+Run as `python bench_images.py`; both in one process, in turns, the median of some repeats. `--width 32 --batch 256` is
+the size of the wall's network (`experiments.images.wall`). The record `images-cost` has steps of other sizes.
 """
 
 import argparse
@@ -14,14 +12,12 @@ import sys
 import time
 
 import torch
-import xarray
 from torch import nn
 
 from clbook import losses
 from clbook.experiments.images.experiment import Config, Trainer
 from clbook.experiments.images.networks import ResNet, projector
 from clbook.experiments.images.views import draw, views
-from clbook_book.course.images import cost
 
 FOLDER = pathlib.Path(__file__).parent
 CONFIG = Config(train=1000, batch=250, width=16, flip=True, optimiser="sgd")
@@ -29,20 +25,6 @@ CONFIG = Config(train=1000, batch=250, width=16, flip=True, optimiser="sgd")
 
 def ours(config):
     trainer = Trainer(config, torch.device("cpu"))
-    trainer.network.train()
-    chosen = torch.arange(config.batch)
-    return lambda: trainer.step(chosen, 1.0)
-
-
-class ColoursFirst(Trainer):
-    """Ours as it was: convolutions see one colour after the other."""
-
-    def view(self, chosen):
-        return super().view(chosen).contiguous()
-
-
-def before(config):
-    trainer = ColoursFirst(config, torch.device("cpu"))
     trainer.network.train()
     chosen = torch.arange(config.batch)
     return lambda: trainer.step(chosen, 1.0)
@@ -98,23 +80,10 @@ if __name__ == "__main__":
     asked = parser.parse_args()
     torch.set_num_threads(asked.threads)
     config = CONFIG.replace(width=asked.width, batch=asked.batch)
-    steps = {"ours": ours(config), "plain": plain(config), "before": before(config)}
-    for other in ("plain", "before"):
-        ratios = [seconds(steps["ours"], 3) / seconds(steps[other], 3) for _ in range(5)]
-        low, high = min(ratios), max(ratios)
-        middle = statistics.median(ratios)
-        print(f"a step's seconds, ours / {other}: {middle:.2f} ({low:.2f} to {high:.2f})")
+    steps = {"ours": ours(config), "plain": plain(config)}
+    ratios = [seconds(steps["ours"], 3) / seconds(steps["plain"], 3) for _ in range(5)]
+    middle = statistics.median(ratios)
+    print(f"a step's seconds, ours / plain: {middle:.2f} ({min(ratios):.2f} to {max(ratios):.2f})")
     for name, step in steps.items():
         rate = config.batch / seconds(step)
         print(f"{name}: {rate:.0f} images a second; peak memory {peak(name, config)} MB")
-    found = cost.run(cost.Config())
-    names = ("views", "flops", "step")
-    record = xarray.Dataset(
-        {name: (("seed", "size"), getattr(found, name)[None]) for name in names}
-    )
-    a, b = cost.line(record)
-    off = (found.step / cost.forecast(record) - 1)[len(cost.FITTED) :]
-    print(
-        f"a step takes {1000 * a:.1f} ms + views x flops / {1 / b / 1e9:.1f} GFLOP/s; sizes not used in the fit took "
-        f"{', '.join(f'{value:+.0%}' for value in off)}"
-    )

@@ -1,18 +1,16 @@
 """Time and memory of the losses, forward and backward, against what a reader would otherwise use.
 
-    python tests/benchmarks/bench_losses.py [--base FOLDER]
+    python tests/benchmarks/bench_losses.py
 
 Every contender runs once a round, in turn, so that a busy machine slows all alike. Printed for each:
 the shortest CPU time of a round, the median of its ratio to ours within a round (above 1: ours is
 faster), and the peak of live tensor memory, from the profiler's allocation events.
 
 The first lines are those that must hold: `nt_xent` at three sizes against the plain six lines and
-against pytorch-metric-learning, and, with --base, `simplified` at the sizes of the book's trainings
-against the losses of another checkout, such as one of commit 43aab14.
+against pytorch-metric-learning.
 """
 
 import argparse
-import importlib.util
 import itertools
 import json
 import math
@@ -33,7 +31,6 @@ from clbook import losses
 
 TAU, CLASSES = 0.1, 10
 SIZES = {(64, 32): 1000, (256, 64): 60, (1024, 128): 12}  # (n, d): rounds
-TRAININGS = {(1, 100, 1): 1000, (75, 80, 1): 150, (25, 200, 2): 50}  # (runs, n, d): rounds
 
 
 def plain_nt_xent(z1, z2):
@@ -159,30 +156,8 @@ def two_views(points, d):
     return [torch.randn(points, d, generator=generator, requires_grad=True) for _ in range(2)]
 
 
-def compare_trainings(base):
-    """`simplified` beside that of the checkout `base`, with one view: R runs, n points, d dimensions."""
-    path = pathlib.Path(base) / "clbook/losses.py"
-    spec = importlib.util.spec_from_file_location("base_losses", path)
-    older = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(older)
-    formula = getattr(older.simplified, "formula", older.simplified)
-    generator = torch.Generator().manual_seed(0)
-    for (runs, points, d), rounds in TRAININGS.items():
-        print(f"simplified, R={runs}, n={points}, d={d}")
-        z = torch.randn(runs, points, d, generator=generator, requires_grad=True)
-        noise = 0.1 * torch.randn(runs, 1, points, d, generator=generator)
-        views = (z.detach()[:, None] + noise).requires_grad_()
-        tau = torch.full((runs, 1, 1), 0.5)
-        row = {
-            "ours": lambda z, views, tau=tau: losses.simplified(z, views, tau),
-            "base": lambda z, views, tau=tau: formula(z, views, tau),
-        }
-        compare(row, (z, views), rounds)
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--base", help="another checkout, whose `simplified` is timed beside ours")
     parser.add_argument("--rounds", type=float, default=1, help="how many times the usual rounds")
     parser.add_argument("--threads", type=int, default=1)
     arguments = parser.parse_args()
@@ -201,8 +176,6 @@ def main():
         if library:  # slow, and what runs after it finds a cold cache: by itself
             print("  against pytorch-metric-learning")
             compare({"ours": row["ours"], "metric-learning NTXentLoss": library}, inputs, 20)
-    if arguments.base:
-        compare_trainings(arguments.base)
     print("Others")
     for points, d in ((256, 64), (1024, 128)):
         table, notes = contenders(points, compiler)

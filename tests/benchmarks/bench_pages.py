@@ -17,9 +17,7 @@ its workers, after runs 5 and 55. Sizes are kilobytes of the page and of the cod
 """
 
 import argparse
-import ast
 import functools
-import itertools
 import json
 import pathlib
 import re
@@ -29,17 +27,16 @@ import sys
 import tempfile
 import time
 
-from clbook.training.loop import learning, one_thread, training_of
-from clbook_book.course.kernel import pull
-from clbook_book.live import inpage, playground
+from clbook.training.loop import learning, one_thread
+from clbook_book.live import inpage
 from clbook_book.live.page import shared_code
 
 sys.path.append(str(pathlib.Path(__file__).parent.parent))  # what tests share
 
+from blocks import BOOK, blocks_of  # noqa: E402
 from stepping import advance  # noqa: E402
 
-BOOK = pathlib.Path(__file__).parents[2] / "book"
-BLOCKS = ("train_here(", "Playground(", "pull.block(")
+OWN = ("steps", "seed")  # what a page sets of any training, without a trace
 BUSY = 0.15  # seconds of processor time that a contender takes in a round
 NODE = """
 const made = [];
@@ -57,63 +54,10 @@ require("readline").createInterface({ input: process.stdin }).on("line", (line) 
 """
 
 
-# The blocks, as the notebooks have them.
-
-
-def wanted(statement: ast.stmt, text: str) -> bool:
-    """Whether a statement makes a block, or what a block may be made of, without a training."""
-    if isinstance(statement, (ast.Import, ast.ImportFrom, ast.FunctionDef)):
-        return True
-    return text.startswith(BLOCKS) or bool(re.match(r"\w+ = [\w.]*(Config|replace)\(", text))
-
-
-def blocks(page: str) -> list[tuple]:
-    """(name, training, settings of each shape, names that a reader changes, whether each step is drawn) of a page."""
-    found = []
-
-    def here(run, figure, config, *, settings, without=(), name="here", **more):
-        shapes = {key: more[key] for key in more if key not in ("panels", "title", "caption")}
-        points = [dict(zip(shapes, values)) for values in itertools.product(*shapes.values())]
-        configs = [config.replace(**point) for point in points]
-        others = inpage.numbers_of(config, (*settings, *shapes, *without))
-        found.append((name, training_of(run), configs, (*settings, *others), False))
-
-    def play(kind, config, name="play", **_):
-        configs = [config.replace(network=network) for network in (True, False)]
-        found.append((name, kind, configs, (), True))
-
-    def pulled(config, *_, sliders=("blend",), networks=None, name="pull"):
-        ways = (networks or {"": {}}).values()
-        found.append((name, pull.Pull, [config.replace(**way) for way in ways], sliders, True))
-
-    inpage.train_here, playground.Playground, pull.block = here, play, pulled
-    space = {}
-    for cell in json.loads((BOOK / f"{page}.ipynb").read_text(encoding="utf-8"))["cells"]:
-        if cell["cell_type"] != "code":
-            continue
-        for statement in ast.parse("".join(cell["source"])).body:
-            text = ast.unparse(statement)
-            if text.startswith("Playground("):
-                del statement.value.args[2:]  # its picture takes runs
-                text = ast.unparse(statement)
-            if not wanted(statement, text):
-                continue
-            try:
-                exec(text, space)
-            except NameError:  # settings of something else, which hang on what a training gives
-                if text.startswith(BLOCKS):
-                    raise
-    return found
-
-
-def pages(only: str) -> list[str]:
-    """Names of the pages that have a block and `only` in their name."""
-    found = []
-    for path in sorted(BOOK.glob("*.ipynb")):
-        text = path.read_text(encoding="utf-8")
-        if only in path.stem and any(f'"{word}' in text for word in BLOCKS):
-            found.append(path.stem)
-    return found
+def pages(only: str) -> list:
+    """The notebooks that have a block and `only` in their name."""
+    paths = sorted(BOOK.glob("*.ipynb"))
+    return [path for path in paths if only in path.stem and blocks_of(path)]
 
 
 # Steps a second.
@@ -181,15 +125,15 @@ def enough(spend) -> int:
     return max(1, round(steps * BUSY / took))
 
 
-def speeds(page, rounds, shapes):
+def speeds(path, rounds, shapes):
     """A line for each shape of each block of a page."""
-    for name, kind, configs, settings, due in blocks(page):
-        configs = configs if shapes else configs[:1]
-        traced = inpage.programs(kind, configs, settings)
+    for it in blocks_of(path):
+        configs, due = it.configs if shapes else it.configs[:1], it.moved
+        traced = inpage.programs(it.kind, configs, [s for s in it.settings if s not in OWN])
         with tempfile.TemporaryDirectory() as folder, one_thread():
             node = Node(traced, folder)
             for k, config in enumerate(configs):
-                eager = Eager(kind, config)
+                eager = Eager(it.kind, config)
                 sides = functools.partial(node.spend, k, due), functools.partial(eager.spend, due)
                 counts = [enough(side) for side in sides]
                 rates = []
@@ -199,7 +143,7 @@ def speeds(page, rounds, shapes):
                 ratio = statistics.median(a / b for a, b in rates)
                 size = len(traced[k].code) / 1000
                 print(
-                    f"{page:14} {name:15} {k:5} {size:8.1f} {js:10.0f} {python:10.0f} {ratio:7.2f}"
+                    f"{path.stem:14} {it.name:15} {k:5} {size:8.1f} {js:10.0f} {python:10.0f} {ratio:7.2f}"
                 )
                 sys.stdout.flush()
             node.close()
@@ -305,11 +249,10 @@ def memory(page, name) -> list[float]:
 
 def latencies(folder, only, count):
     """A line for each block of the pages in a folder."""
-    sys.path.insert(0, str(BOOK.parent / "tests"))
     from browser import SKIPPED, browser
 
     with browser() as tab:
-        for name in pages(only):
+        for name in (page.stem for page in pages(only)):
             path = folder / f"{name}.html"
             opened = tab(width=1280, height=800)
             page = opened.page
@@ -348,8 +291,8 @@ def main():
     print(
         f"{'page':14} {'block':15} {'shape':>5} {'kB':>8} {'node':>10} {'PyTorch':>10} {'ratio':>7}"
     )
-    for page in pages(arguments.only):
-        speeds(page, arguments.rounds, arguments.shapes)
+    for path in pages(arguments.only):
+        speeds(path, arguments.rounds, arguments.shapes)
 
 
 if __name__ == "__main__":

@@ -385,36 +385,18 @@ def test_the_streams_of_a_run_are_its_own():
     assert len({experiment.SPLIT, experiment.WEIGHTS, experiment.ORDER, experiment.VIEWS}) == 4
 
 
-def made_record(epochs, known):
-    """A record of three runs as `runs.pictures` reduces them, with made-up numbers."""
-    generator = np.random.default_rng(0)
-    rows = {name: ("seed", np.full(3, value)) for name, value in known.items()}
-    accuracy = np.linspace([0.3, 0.31, 0.32], [0.6, 0.61, 0.62], epochs, axis=1)
-    return xarray.Dataset(
-        rows
-        | {
-            "knn": (("seed", "epoch"), accuracy),
-            "epoch": np.arange(1, epochs + 1),
-            "labels": ("image", np.arange(50) % 10),
-            "pixels_plane": (("image", "coordinate"), generator.normal(size=(50, 2))),
-            "features_plane": (("image", "coordinate"), generator.normal(size=(50, 2))),
-            "spectrum_h": (("seed", "axis_h"), np.tile(0.9 ** np.arange(64), (3, 1))),
-            "spectrum_z": (("seed", "axis_z"), np.tile(0.8 ** np.arange(64), (3, 1))),
-        }
-    )
-
-
 def test_figures_say_what_the_records_have():
-    known = {"pixels": 0.25, "untrained": 0.28, "pixels_seen": 0.2, "features_seen": 0.4}
-    record = made_record(4, known)
-    shown = figures.planes(record, record)
-    assert "CIFAR-10, pixels: right for 0.25, in the plane for 0.20" in shown.alt
-    assert [ax.get_xlabel()[-4:] for ax in shown.fig.axes] == ["0.25", "0.60"] * 2
-    assert (
-        f"before the projector {0.9**31:.1g}, after it {0.8**31:.1g}" in figures.spectra(record).alt
-    )
-    image = np.zeros((20, 20, 3), np.uint8)
-    assert "5 random views" in figures.seen(image, 5).alt
+    mnist, cifar = (records.load(f"images-{name}") for name in ("mnist", "cifar10"))
+    shown, first = figures.planes(mnist, cifar), cifar.isel(seed=0)
+    right, seen = first.pixels.item(), first.pixels_seen.item()
+    assert f"CIFAR-10, pixels: right for {right:.2f}, in the plane for {seen:.2f}" in shown.alt
+    ends = [f"{rights:.2f}" for r in (mnist, cifar) for rights in (r.pixels[0], r.knn[0, -1])]
+    assert [ax.get_xlabel()[-4:] for ax in shown.fig.axes] == ends
+    before, after = (cifar[name].values for name in ("spectrum_h", "spectrum_z"))
+    before, after = ((values[:, 31] / values[:, 0]).mean() for values in (before, after))
+    said = f"before the projector {before:.1g}, after it {after:.1g}"
+    assert said in figures.spectra(cifar).alt
+    assert "5 random views" in figures.seen(np.zeros((20, 20, 3), np.uint8), 5).alt
 
 
 def test_an_embedding_on_the_line_starts_in_its_ball_and_moves(tmp_path):

@@ -92,40 +92,6 @@ def test_theorem_3_1_holds_at_the_optimum(over, axis):
         assert len(same) == 4 and same.max() < 1e-4 and different.min() > 1
 
 
-def test_eq_2_leaves_a_constant_free_for_each_symbol_so_a_basis_is_not_enough():
-    joint = torch.from_numpy(random_table(0, contexts=4).labelled)  # 8 columns
-    c = torch.eye(8, dtype=torch.float64)
-    z = torch.from_numpy(pmi(joint.numpy()))
-    moved = z.clone()
-    moved[1] += 5
-    assert torch.linalg.norm(z[0] - z[1]) < 1e-9 and torch.linalg.norm(moved[0] - moved[1]) > 14
-    (eq2, eq2_moved), (lemma, lemma_moved) = (
-        [float(infonce(table, c, joint, over)[0]) for table in (z, moved)]
-        for over in ("contexts", "symbols")
-    )
-    assert eq2 == pytest.approx(-mutual_information(joint.numpy()), abs=1e-12)
-    assert abs(eq2 - eq2_moved) < 1e-12
-    assert lemma == pytest.approx(eq2, abs=1e-12) and lemma_moved - lemma > 0.01
-
-
-def test_lemma_a_1_holds_for_the_softmax_and_not_for_the_exponential_alone():
-    result = run(Config(over="symbols"))
-    exponential = np.exp(result.z[-1] @ result.c[-1].T)
-    density = np.exp(pmi(result.joint))
-    for batch in ([0, 2, 4], [0, 1, 5, 7]):
-        share = density[batch] / density[batch].sum(0)
-        np.testing.assert_allclose(exponential[batch] / exponential[batch].sum(0), share, atol=1e-4)
-        assert np.abs(exponential[batch] - share).max() > 0.1
-
-
-def test_corollary_4_3_equal_vectors_exactly_for_the_symbols_equivalent_downstream():
-    task = check(cmodadd_table(), modadd_table())
-    assert task.aligned
-    for result in sweep(run, [Config(data="cmodadd", decay=1e-3, seed=seed) for seed in SEEDS[:3]]):
-        apart = np.linalg.norm(result.z[-1][:, None] - result.z[-1], axis=2)
-        assert ((apart < 1e-3) == (task.semantic == 0)).all()
-
-
 @pytest.mark.parametrize("decay, distance", [(1e-4, 7.550), (1e-3, 6.178)])
 def test_with_decay_all_different_symbols_are_equally_far_apart(decay, distance):
     assert theory.l2_distance(decay) == pytest.approx(distance, abs=1e-3)

@@ -136,6 +136,11 @@ def networks():
         (2, 5, 6),
         id="grouped and same-padded convolutions",
     )
+    yield pytest.param(
+        lambda: nn.Sequential(nn.Conv2d(2, 3, 3, 2, 1, dilation=2), nn.Tanh(), nn.Flatten()),
+        (2, 7, 8),
+        id="a convolution with stride, padding and dilation",
+    )
     yield pytest.param(Fallback, (5,), id="fallback")
     yield pytest.param(Detached, (5,), id="detached")
     yield pytest.param(Sequence, (5,), id="attention")

@@ -8,6 +8,7 @@ import pytest
 import torch
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from scipy import stats
 from sklearn.linear_model import LinearRegression
 from sklearn.neighbors import NearestCentroid
 from sklearn.svm import SVC
@@ -358,6 +359,8 @@ def test_an_interval_covers_the_mean_as_often_as_it_says():
     samples = np.random.default_rng(0).normal(size=(4000, 4))
     mean, half = metrics.mean_interval(samples, level=0.9)
     assert 0.88 < (np.abs(mean) < half).mean() < 0.92
+    low, high = stats.t.interval(0.9, 3, samples.mean(1), stats.sem(samples, axis=1))
+    np.testing.assert_allclose([mean - half, mean + half], [low, high])
     for level in (0, 1, 95, math.nan):
         with pytest.raises(ValueError, match=f"level = {level} is not allowed: level must be"):
             metrics.mean_interval(samples, level)

@@ -119,6 +119,18 @@ def test_a_wrong_argument_is_named(function):
         ("zeta", lambda: theory.repaired_bound(**REPAIRED | {"zeta": 1.0})),
         ("eta", lambda: theory.total([0.1, math.nan], 2)),
         ("C", lambda: theory.delta(math.nan, 8, 1, 0.1, 1.0)),
+        ("C", lambda: theory.delta(1, 8, 1, 0.1, 1.0)),
+        ("B", lambda: theory.delta(9, 0, 1, 0.1, 1.0)),
+        ("T", lambda: theory.delta(9, 8, 0, 0.1, 1.0)),
+        ("delta", lambda: theory.delta(9, 8, 1, 1.0, 1.0)),
+        ("tau", lambda: theory.similarity_bound(9, 8, 1, 1.0, 0.0, 0.1)),
+        ("eta", lambda: theory.triangle_bound(8, 3, [1.0, 2.0], 1.0)),
+        ("eta", lambda: theory.posterior_bound([1.0], 1e6, 8, 1.0, convex=True)),
+        ("gram_norm", lambda: theory.cka_lower_bound(1, 0)),
+        ("std", lambda: theory.rsa_lower_bound(1, 0.0, 3)),
+        ("pairs", lambda: theory.rsa_lower_bound(1, 1.0, 0)),
+        ("G", lambda: theory.weight_bound(9, 8, 1, 1.0, 1.0, 0.1, 0, 1)),
+        ("beta", lambda: theory.weight_bound(9, 8, 1, 1.0, 1.0, 0.1, 1, 0)),
     ],
 )
 def test_what_a_docstring_excludes_is_refused(name, call):

@@ -23,5 +23,5 @@ CASES = {
         "holds": {"still": [dataclasses.replace(ONE, loss_mean=0.0, z=ONE.z[:1])] * 3},
         "misprinted": {"still": STILL},
         "fails": {"still": changed(STILL, loss_mean=9.0)},
-    },
+    }
 }

@@ -21,10 +21,7 @@ def growth(ratio):
 
 
 CASES = {
-    "ls-growth-rate": {
-        "holds": {"growth": growth(1.01)},
-        "fails": {"growth": growth(1.2)},
-    },
+    "ls-growth-rate": {"holds": {"growth": growth(1.01)}, "fails": {"growth": growth(1.2)}},
     "ls-theorem-4-3-tight": {
         "seen here": {"repeats": {NETWORK: EARLY}},
         "not seen here": {"repeats": {NETWORK: NEVER}},
