@@ -15,7 +15,8 @@ window.clbookPull ??= (() => {
     const n = labels.length, who = labels.map((_, i) => i);
     const start = Object.fromEntries(setup.knobs.map((knob) => [knob.name, knob.value]));
     let settings = { ...start }, way = 0, chosen = 0, turned = 0, pushing = false, held = false;
-    let rest = null, pulls = new Float64Array(2 * n), x = null, places = {}; // places: how data and embedding are seen
+    let rest = null, x = null;
+    const pulls = new Float64Array(2 * n), places = {}; // places: how data and embedding are seen
     const run = () => ways[way];
     const entry = (i, j) => run().recorded.kernel[i * n + j];
 
