@@ -24,7 +24,7 @@ class Result(Outcome):
     steps: np.ndarray = quantity("recorded steps", dims="step", unit="steps")
     z: np.ndarray = quantity("the number", dims="step")
     last: float = quantity("the number at the end")
-    square: np.ndarray = quantity("its square", dims="step", asked=True)
+    square: np.ndarray = quantity("its square", dims="step", on_request=True)
 
     @property
     def root(self):

@@ -55,7 +55,7 @@ def described(result: type) -> dict[str, str]:
         said = field.metadata
         unit = f", in {said['unit']}" if said.get("unit") else ""
         axes = f" ({', '.join(said['dims'])})" if said.get("dims") else ""
-        asked = "; recorded where it is asked for" if said.get("asked") else ""
+        asked = "; recorded where it is asked for" if said.get("on_request") else ""
         found[name] = f"{said.get('doc', '')}{unit}{axes}{asked}"
     return found
 

@@ -272,17 +272,18 @@ def expect(name: str, config: object) -> None:
         )
 
 
-def quantity(doc: str, *, dims: str = "", unit: str = "", asked: bool = False) -> Any:
+def quantity(doc: str, *, dims: str = "", unit: str = "", on_request: bool = False) -> Any:
     """A field of a `Result`, with what its numbers mean.
 
     Args:
         doc: one line for a reader.
         dims: names of the axes, separated by spaces, such as "step point dim"; empty for one number.
         unit: unit of the values; empty for pure numbers.
-        asked: True for a quantity that is recorded only for those who ask for it: `run(config, record=("loss",))`.
+        on_request: True for a quantity that is recorded only where it is asked for: `run(config, record=("loss",))`.
     """
-    metadata = {"doc": doc, "dims": tuple(dims.split()), "unit": unit, "asked": asked}
-    if asked:
+    axes = tuple(dims.split())
+    metadata = {"doc": doc, "dims": axes, "unit": unit, "on_request": on_request}
+    if on_request:
         return dataclasses.field(
             default_factory=lambda: NOT_RECORDED, metadata=metadata, kw_only=True
         )
@@ -307,7 +308,7 @@ def quantities(kind: type) -> dict[str, dataclasses.Field]:
 def on_request(kind: type) -> frozenset[str]:
     """Names of the quantities of a Result of this kind that are recorded only where they are asked for."""
     return frozenset(
-        name for name, field in quantities(kind).items() if field.metadata.get("asked")
+        name for name, field in quantities(kind).items() if field.metadata.get("on_request")
     )
 
 

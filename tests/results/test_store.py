@@ -484,8 +484,8 @@ CALLS = []
 
 @dataclasses.dataclass
 class Wide(Outcome):
-    loss: float = quantity("a loss", asked=True)
-    kernel: float = quantity("a kernel", asked=True)
+    loss: float = quantity("a loss", on_request=True)
+    kernel: float = quantity("a kernel", on_request=True)
 
 
 def measured(config, *, progress=None, device=None, record=()):

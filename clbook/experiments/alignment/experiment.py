@@ -163,51 +163,57 @@ class Result(Outcome):
     steps: np.ndarray = recorded()
     labels: np.ndarray = quantity("class of each test point, sorted", dims="point")
     z: np.ndarray = quantity(
-        "embeddings, after the projector", dims="step network point dim", asked=True
+        "embeddings, after the projector", dims="step network point dim", on_request=True
     )
     plane: np.ndarray = quantity(
         "some test points of the first networks, as unit vectors on two axes: see `on_plane`",
         dims="step drawn shown axis",
-        asked=True,
+        on_request=True,
     )
-    cka: np.ndarray = quantity("CKA of the embeddings", dims="step network", asked=True)
-    rsa: np.ndarray = quantity("RSA of the embeddings", dims="step network", asked=True)
-    cka_train: np.ndarray = quantity("CKA, of training points", dims="step network", asked=True)
-    rsa_train: np.ndarray = quantity("RSA, of training points", dims="step network", asked=True)
+    cka: np.ndarray = quantity("CKA of the embeddings", dims="step network", on_request=True)
+    rsa: np.ndarray = quantity("RSA of the embeddings", dims="step network", on_request=True)
+    cka_train: np.ndarray = quantity(
+        "CKA, of training points", dims="step network", on_request=True
+    )
+    rsa_train: np.ndarray = quantity(
+        "RSA, of training points", dims="step network", on_request=True
+    )
     cka_encoder: np.ndarray = quantity(
-        "CKA of the encoder's outputs", dims="step network", asked=True
+        "CKA of the encoder's outputs", dims="step network", on_request=True
     )
     gap: np.ndarray = quantity(
         "relative weight gap, mean over layers (SA Sec. 5.1, Fig. 6)",
         dims="step network",
-        asked=True,
+        on_request=True,
     )
     layer_gap: np.ndarray = quantity(
-        "relative weight gap of each layer", dims="step network layer", asked=True
+        "relative weight gap of each layer", dims="step network layer", on_request=True
     )
     weight_angle: np.ndarray = quantity(
-        "angle of all weights (SA App. A.2)", dims="step network", unit="degrees", asked=True
+        "angle of all weights (SA App. A.2)", dims="step network", unit="degrees", on_request=True
     )
     class_angle: np.ndarray = quantity(
         "angle of a class's mean embedding, averaged over classes",
         dims="step network",
         unit="degrees",
-        asked=True,
+        on_request=True,
     )
     pca_angle: np.ndarray = quantity(
         "angle of the first class's mean embedding, in SA's way: see `pca_angle`",
         dims="step network",
         unit="degrees",
-        asked=True,
+        on_request=True,
     )
     loss_gap: np.ndarray = quantity(
-        "DCL - NSCL of each network's embeddings of two views", dims="step network", asked=True
+        "DCL - NSCL of each network's embeddings of two views", dims="step network", on_request=True
     )
     nccc: np.ndarray = quantity(
-        "accuracy of nearest class centres", dims="step network", asked=True
+        "accuracy of nearest class centres", dims="step network", on_request=True
     )
     probe: np.ndarray = quantity(
-        "accuracy of a linear probe at the end, which is slow to fit", dims="network", asked=True
+        "accuracy of a linear probe at the end, which is slow to fit",
+        dims="network",
+        on_request=True,
     )
 
 

@@ -96,44 +96,46 @@ class Result(Outcome):
         "SA eq. 2 for the steps so far, Delta taken for all T", dims="step"
     )
     triangle: np.ndarray = quantity("`theory.triangle_bound`", dims="step")
-    cka: np.ndarray = quantity("CKA of the two tables' n x n parts", dims="step", asked=True)
-    rsa: np.ndarray = quantity("RSA of the two tables' n x n parts", dims="step", asked=True)
-    gram_norm: np.ndarray = quantity("what Corollary 1 divides by, for CL", dims="step", asked=True)
-    std: np.ndarray = quantity("what Corollary 2 divides by, for CL", dims="step", asked=True)
+    cka: np.ndarray = quantity("CKA of the two tables' n x n parts", dims="step", on_request=True)
+    rsa: np.ndarray = quantity("RSA of the two tables' n x n parts", dims="step", on_request=True)
+    gram_norm: np.ndarray = quantity(
+        "what Corollary 1 divides by, for CL", dims="step", on_request=True
+    )
+    std: np.ndarray = quantity("what Corollary 2 divides by, for CL", dims="step", on_request=True)
     rho: np.ndarray = quantity(
-        "|K - K'|_F / |K|_F of the centred tables, SA's rho_T", dims="step", asked=True
+        "|K - K'|_F / |K|_F of the centred tables, SA's rho_T", dims="step", on_request=True
     )
     r: np.ndarray = quantity(
-        "|b - a| / (sqrt(M) sigma_D) of the dissimilarities, SA's r_T", dims="step", asked=True
+        "|b - a| / (sqrt(M) sigma_D) of the dissimilarities, SA's r_T", dims="step", on_request=True
     )
     posterior: np.ndarray = quantity(
-        "`theory.posterior_bound` of the injections", dims="step", asked=True
+        "`theory.posterior_bound` of the injections", dims="step", on_request=True
     )
-    path: np.ndarray = quantity("drift before each step", dims="each", asked=True)
+    path: np.ndarray = quantity("drift before each step", dims="each", on_request=True)
     gaps: np.ndarray = quantity(
         "norm of the difference of the two batch gradients, each at its own table (Lemma 8)",
         dims="each",
-        asked=True,
+        on_request=True,
     )
     injections: np.ndarray = quantity(
         "norm of the difference of the two batch gradients, both at Sigma^CL",
         dims="each",
-        asked=True,
+        on_request=True,
     )
     reweighting: np.ndarray = quantity(
         "largest |p - q|_1 of an anchor at Sigma^CL: Lemma 6 says at most Delta",
         dims="each",
-        asked=True,
+        on_request=True,
     )
     mass: np.ndarray = quantity(
         "largest Z_pos / Z_neg of an anchor at Sigma^CL: eq. 14 says at most Delta / 2",
         dims="each",
-        asked=True,
+        on_request=True,
     )
     final: np.ndarray = quantity(
         "both tables at the end; their rows are sorted by class",
         dims="table anchor key",
-        asked=True,
+        on_request=True,
     )
 
 

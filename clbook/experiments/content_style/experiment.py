@@ -116,13 +116,13 @@ class Result(Outcome):
         dims="step dim latent",
     )
     loss: np.ndarray = quantity(
-        f"InfoNCE on {LOSS_ON} pairs that training has not seen", dims="step", asked=True
+        f"InfoNCE on {LOSS_ON} pairs that training has not seen", dims="step", on_request=True
     )
     r2: np.ndarray = quantity(
         "adjusted R^2 of each latent under the best affine map from each layer; "
         "NaN where f is linear: an invertible matrix keeps it at its value for x",
         dims="step layer latent",
-        asked=True,
+        on_request=True,
     )
 
     @property

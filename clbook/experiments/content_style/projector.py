@@ -120,12 +120,12 @@ class Result(Outcome):
     spectrum: np.ndarray = quantity(
         "eigenvalues of the test images' covariance, descending, divided by the first; NaN beyond z",
         dims="step place eigenvalue",
-        asked=True,
+        on_request=True,
     )
     readout: np.ndarray = quantity(
         "test accuracy of a linear probe fitted to the training images, without augmentation",
         dims="step place",
-        asked=True,
+        on_request=True,
     )
 
     @property

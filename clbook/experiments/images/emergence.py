@@ -58,7 +58,7 @@ class Result(Outcome):
     z: np.ndarray = quantity("the embedding, one number for each image", dims="step point")
     labels: np.ndarray = quantity("class of each image", dims="point")
     accuracy: np.ndarray = quantity(
-        "accuracy of a linear readout of the embedding", dims="step", asked=True
+        "accuracy of a linear readout of the embedding", dims="step", on_request=True
     )
 
 

@@ -128,28 +128,28 @@ class Result(Outcome):
         "largest distance between a point's embedding and that of one of its views", dims="step"
     )
     moved: np.ndarray = quantity("largest distance of a point from its start", dims="step")
-    measured: np.ndarray = quantity("velocity", dims="step point dim", asked=True)
+    measured: np.ndarray = quantity("velocity", dims="step point dim", on_request=True)
     kernel: np.ndarray = quantity(
         "velocity by VA Proposition 4.1, from K(t) and the partial gradient",
         dims="step point dim",
-        asked=True,
+        on_request=True,
     )
     mean: np.ndarray = quantity(
         "velocity by VA Theorem 4.5 with the cluster's mean gradient",
         dims="step point dim",
-        asked=True,
+        on_request=True,
     )
     own: np.ndarray = quantity(
         "velocity by VA Theorem 4.5 with each point's own gradient",
         dims="step point dim",
-        asked=True,
+        on_request=True,
     )
     blocks: np.ndarray = quantity(
         "velocity without the theorem's hypothesis: the kernel between all centres, and mean gradients",
         dims="step point dim",
-        asked=True,
+        on_request=True,
     )
-    gain: np.ndarray = quantity("beta of VA Theorem 4.5", dims="step cluster dim", asked=True)
+    gain: np.ndarray = quantity("beta of VA Theorem 4.5", dims="step cluster dim", on_request=True)
 
     def error(self, prediction: str, frame: int = 0) -> float:
         """|measured - predicted| / |measured| for "kernel", "mean", "own", "blocks", or "limit" (VA Corollary 4.6)."""

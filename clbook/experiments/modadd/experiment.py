@@ -151,7 +151,7 @@ class Result(Outcome):
     floor: np.ndarray = quantity(
         "the same batches' loss where z_u . E(rho) is exactly log p(rho | u) / p(rho) (Lemma A.1)",
         dims="step",
-        asked=True,
+        on_request=True,
     )
 
     @property

@@ -135,31 +135,33 @@ class Result(Outcome):
         unit="iterations",
     )
     loss: np.ndarray = quantity(
-        f"LS eq. 12 on {DRAWS} fresh views of each point", dims="step", asked=True
+        f"LS eq. 12 on {DRAWS} fresh views of each point", dims="step", on_request=True
     )
     gamma: np.ndarray = quantity(
-        "augmentation inconsistency, LS condition (b)", dims="step", asked=True
+        "augmentation inconsistency, LS condition (b)", dims="step", on_request=True
     )
     theta: np.ndarray = quantity(
-        "squared distance of the classes' mean gradients, LS condition (c)", dims="step", asked=True
+        "squared distance of the classes' mean gradients, LS condition (c)",
+        dims="step",
+        on_request=True,
     )
     sigma2: np.ndarray = quantity(
         "spread of the gradients around their class's mean, LS condition (c)",
         dims="step",
-        asked=True,
+        on_request=True,
     )
     alignment: np.ndarray = quantity(
         "centred alignment of K(t) with the Gram matrix of the labels: 1 for perfect blocks",
         dims="step",
-        asked=True,
+        on_request=True,
     )
     drift: np.ndarray = quantity(
-        "operator norm of K(t) - K(0), LS condition (d)", dims="step", asked=True
+        "operator norm of K(t) - K(0), LS condition (d)", dims="step", on_request=True
     )
     kernel: np.ndarray = quantity(
         "the kernel K(t), its trace over the embedding dimensions divided by d",
         dims="step point point2",
-        asked=True,
+        on_request=True,
     )
 
 

@@ -106,30 +106,30 @@ class Result(Outcome):
     arrows: np.ndarray = quantity(
         "negative gradient of the loss in z_i, the views held still: its part along the sphere",
         dims="step point dim",
-        asked=True,
+        on_request=True,
     )
     loss: np.ndarray = quantity(
-        f"the loss on {DRAWS} fresh views of each point", dims="step", asked=True
+        f"the loss on {DRAWS} fresh views of each point", dims="step", on_request=True
     )
     accuracy: np.ndarray = quantity(
         f"label accuracy of the {NEIGHBOURS} nearest neighbours, each point's own left out",
         dims="step",
-        asked=True,
+        on_request=True,
     )
     reach: np.ndarray = quantity(
         "median over points of |g(w, x) - g(w0, x)|, to be compared with |R| = 1; NaN without a network",
         dims="step",
-        asked=True,
+        on_request=True,
     )
     clustered_at: int | None = quantity(
         f"first recorded iteration with accuracy >= {CLUSTERED}, or None",
         unit="iterations",
-        asked=True,
+        on_request=True,
     )
     separable_at: int | None = quantity(
         "first recorded iteration at which an affine rule is right on every point, or None",
         unit="iterations",
-        asked=True,
+        on_request=True,
     )
 
 

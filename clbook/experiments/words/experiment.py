@@ -117,15 +117,15 @@ class Result(Outcome):
     pairs: dict = quantity("{kind of pair: (P, 2) symbols}, as in `twins.Text`")
     distances: dict = quantity("{kind of pair: (T, P) Euclidean distances}")
     table: np.ndarray = quantity(
-        "the symbols' embeddings, in half precision", dims="step word dim", asked=True
+        "the symbols' embeddings, in half precision", dims="step word dim", on_request=True
     )
     twin_nearest: np.ndarray = quantity(
         "share of twins 1 whose nearest symbol of all is twin 2; NaN where no word is split",
         dims="step",
-        asked=True,
+        on_request=True,
     )
-    loss: np.ndarray = quantity("mean loss on training sentences", dims="step", asked=True)
-    held: np.ndarray = quantity("mean loss on sentences held out", dims="step", asked=True)
+    loss: np.ndarray = quantity("mean loss on training sentences", dims="step", on_request=True)
+    held: np.ndarray = quantity("mean loss on sentences held out", dims="step", on_request=True)
 
     def ratio(self, kind: str, frame: int = -1) -> float:
         """Mean distance of the `kind` of pairs over that of the random pairs matched to it; NaN where there is none."""

@@ -118,10 +118,10 @@ class ClassResult(experiment.Result):
     within: np.ndarray = quantity(
         "variance of the embeddings within the classes over that between them",
         dims="step",
-        asked=True,
+        on_request=True,
     )
     cosines: np.ndarray = quantity(
-        "cosines of the class means, seen from their own mean", dims="step pair", asked=True
+        "cosines of the class means, seen from their own mean", dims="step pair", on_request=True
     )
 
 
@@ -179,7 +179,7 @@ class DirectResult(projector.Result):
     added: np.ndarray = quantity(
         "root mean square of r - h in each dimension over that of h, on the test images",
         dims="step dim",
-        asked=True,
+        on_request=True,
     )
 
 

@@ -23,16 +23,16 @@ class Result(Outcome):
 
     steps: np.ndarray = quantity("recorded iterations", dims="step", unit="iterations")
     loss: np.ndarray = quantity(
-        "LS eq. 12 of all points, each its own only view", dims="step", asked=True
+        "LS eq. 12 of all points, each its own only view", dims="step", on_request=True
     )
     accuracy: np.ndarray = quantity(
-        "label accuracy of the 10 nearest neighbours", dims="step", asked=True
+        "label accuracy of the 10 nearest neighbours", dims="step", on_request=True
     )
     labels: np.ndarray = quantity("cluster of each point", dims="point")
     separable_at: int | None = quantity(
         "first recorded iteration at which an affine rule is right on every point, or None",
         unit="iterations",
-        asked=True,
+        on_request=True,
     )
 
 

@@ -46,42 +46,44 @@ class Result(Outcome):
         "|Sigma(w_t) - surrogate|_F of CL, E_t of SA eqs. 7 to 9", dims="step"
     )
     cosine: np.ndarray = quantity(
-        "between the movements of Sigma(w_t) and of the surrogate", dims="step", asked=True
+        "between the movements of Sigma(w_t) and of the surrogate", dims="step", on_request=True
     )
-    stretch: np.ndarray = quantity("|P|, the largest eigenvalue", dims="step", asked=True)
+    stretch: np.ndarray = quantity("|P|, the largest eigenvalue", dims="step", on_request=True)
     G: np.ndarray = quantity(
         "the longest gradient of a similarity in the weights (Assumption 2)",
         dims="step",
-        asked=True,
+        on_request=True,
     )
     beta: np.ndarray = quantity(
-        "a lower estimate of the smoothness of both losses (Assumption 1)", dims="step", asked=True
+        "a lower estimate of the smoothness of both losses (Assumption 1)",
+        dims="step",
+        on_request=True,
     )
     pull: np.ndarray = quantity(
-        "|gradient of the loss in the table| of a step", dims="step", asked=True
+        "|gradient of the loss in the table| of a step", dims="step", on_request=True
     )
     slope: np.ndarray = quantity(
-        "|gradient of the loss in the weights| of a step", dims="step", asked=True
+        "|gradient of the loss in the weights| of a step", dims="step", on_request=True
     )
     chain: np.ndarray = quantity(
-        "how far the latter is from J^T times the former", dims="step", asked=True
+        "how far the latter is from J^T times the former", dims="step", on_request=True
     )
     apart: np.ndarray = quantity(
         "|gradient of CL's loss in the weights - NSCL's|, Lemma 7's left side",
         dims="step",
-        asked=True,
+        on_request=True,
     )
-    rest: np.ndarray = quantity("|R_t| of a step, SA eq. 4", dims="step", asked=True)
-    half: np.ndarray = quantity("|R_t| of a step of half the size", dims="step", asked=True)
+    rest: np.ndarray = quantity("|R_t| of a step, SA eq. 4", dims="step", on_request=True)
+    half: np.ndarray = quantity("|R_t| of a step of half the size", dims="step", on_request=True)
     bound: np.ndarray = quantity(
         "SA Theorem 2, with the constants of the encoder or, where unknown, the estimates",
         dims="step",
-        asked=True,
+        on_request=True,
     )
     triangle: np.ndarray = quantity(
         "4 G S / tau, S the sum of the step sizes: a gradient is at most 2 G / tau",
         dims="step",
-        asked=True,
+        on_request=True,
     )
 
     def constants(self) -> dict[str, float]:

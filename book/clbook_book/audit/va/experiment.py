@@ -86,15 +86,15 @@ class Result(sphere.Result):
     """What one run recorded. Losses and arrows are those of `Config.loss`."""
 
     apart: np.ndarray = quantity(
-        "whether an affine rule is right on every point", dims="step", asked=True
+        "whether an affine rule is right on every point", dims="step", on_request=True
     )
     tail: np.ndarray = quantity(
         "share of the last cluster's points whose nearest neighbour is of their cluster",
         dims="step",
-        asked=True,
+        on_request=True,
     )
     spread: np.ndarray = quantity(
-        "median distance of a point and a view of it", dims="step", asked=True
+        "median distance of a point and a view of it", dims="step", on_request=True
     )
 
 
