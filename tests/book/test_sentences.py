@@ -410,14 +410,18 @@ def test_words_map():
 
 
 def test_words_neighbours():
+    it = records.load("words-nearest").isel(run=0)
+    symbols = records.load("words-map")["words:lines"].values[0].decode().split("\n")
     first = {}
-    for word, pair in runs("words", "neighbours").items():
-        split, whole = pair["split"], pair["whole"]
-        if split.twin in split.names[-1]:
-            assert split.names[-1, 0] == split.twin != split.names[0, 0]
-            first[word] = split.steps[split.names[:, 0] == split.twin][0]
+    for word in ("width", "real", "color", "figure", "cache", "score", "row", "true"):
+        split = word not in symbols
+        k = symbols.index(word + "₁" if split else word)
+        leads = [symbols[near] for near in it.near.values[:, k, 0]]
+        if split:
+            assert leads[-1] == word + "₂" != leads[0]
+            first[word] = it.time.values[leads.index(word + "₂")]
         for other, one in (("true", "false"), ("row", "column")):
-            assert word != other or split.names[-1, 0] == whole.names[-1, 0] == one
+            assert word != other or leads[-1] == one
     assert "true" not in first and len(first) == 6
     assert np.mean([t <= 1000 for t in first.values()]) > 0.5 and answer("words", "leads") == 1
 

@@ -1,6 +1,5 @@
 """Words: the text readers, the artificial twins, and the order of SL Fig. 9 over three seeds on books."""
 
-import dataclasses
 import gzip
 import sys
 import types
@@ -14,8 +13,7 @@ from clbook.experiments import words
 from clbook.experiments.words import Config, Embedding, corpus, experiment, run, text
 from clbook.results.store import path_of
 from clbook.results.sweep import sweep
-from clbook_book.course.words import atlas, figures, neighbours
-from clbook_book.course.words.neighbours import VARIANTS, View, look
+from clbook_book.course.words import atlas, halves, neighbours
 
 SEEDS = range(3)
 TOPICS = (
@@ -335,19 +333,6 @@ def test_the_same_order_on_books_with_wordnets_synonyms():
         assert r.twin_nearest[-1] > 0.7
 
 
-def test_another_word_needs_no_training_and_a_stopped_run_is_not_kept(folder):
-    config = View(word="the", **dataclasses.asdict(tiny(folder, steps=2000)))
-    said = []
-    assert look(config, progress=lambda *_: False).stopped
-    first = look(config, progress=lambda fraction, view: said.append((fraction, view.config.word)))
-    told = len(said)
-    again = look(config.replace(word="sleeps"), progress=lambda *_: said.append(None))
-    assert told == len(said), "a run was trained again"
-    assert not first.stopped and not again.stopped
-    assert again.config.word == "sleeps" and {w for _, w in said} <= {"the"}
-    assert len(list((folder.parent / "cache" / "runs").iterdir())) == 1
-
-
 def test_a_map_is_of_the_run_and_keeps_no_table(folder):
     config = tiny(folder)
     seen = atlas.look(config)
@@ -365,20 +350,36 @@ def test_a_map_is_of_the_run_and_keeps_no_table(folder):
     assert kept == pytest.approx(np.square(np.linalg.svd(cloud)[1][:2]).sum(), rel=1e-2)
 
 
-def test_neighbours_are_sorted_and_know_the_twin(folder):
-    config = View(word="the", **dataclasses.asdict(tiny(folder)))
+def test_the_nearest_of_all_words_are_those_of_each(folder):
     (result,) = sweep(run, [tiny(folder)], record=("table",))
-    word = result.words[result.pairs["injected"][0, 0]].rstrip("₁")
-    views = {name: look(config.replace(word=word, **change)) for name, change in VARIANTS.items()}
-    view, whole = views["split"], views["whole"]
-    assert view.twin == word + "₂" and word + "₁" not in view.names
-    assert whole.twin is None and not any("₂" in name for name in whole.names.ravel())
-    assert (np.diff(view.distances, axis=1) >= 0).all()
-    assert view.names.shape == (13, neighbours.SHOWN)
-    k, table = result.words.index(word + "₁"), result.table[-1].astype(float)
-    away = np.delete(np.linalg.norm(table - table[k], axis=1), k)
-    assert np.delete(np.array(result.words), k)[away.argmin()] == view.names[-1, 0]
-    picture = figures.neighbours(views)
-    assert f"Nearest to {word}₁ at step 24: {view.names[-1, 0]}" in picture.alt
-    with pytest.raises(ValueError, match="word = 'zebra' is not allowed"):
-        look(config.replace(word="zebra"))
+    near, away = neighbours.lists(result.table[-1])
+    for k in (0, len(near) - 1):
+        those, far = neighbours.closest(result.table[-1].astype(float), k)
+        assert list(near[k]) == list(those[: neighbours.LISTED])
+        assert away[k] == pytest.approx(100 * far[: neighbours.LISTED], rel=1e-3)
+
+
+def test_halves_of_a_long_text_find_each_other_and_those_of_a_short_one_do_not(tmp_path):
+    """Two words that are always exchanged by the coin share their contexts; with few occurrences chance decides."""
+    rng = np.random.default_rng(0)
+    # A language: fifteen long words, each with contexts of its own among sixty short ones.
+    likely = rng.dirichlet(np.full(60, 0.1), 15)
+    letters = "abcdefghijklmnopqrstuvwxyz"
+    short = [one + other for one in letters[:3] for other in letters[:20]]
+    tokens = []
+    for k in rng.integers(15, size=9000):
+        tokens += [5 * letters[k], *rng.choice(short, 2, p=likely[k])]
+    met = []
+    for many in (len(tokens), 600):
+        path = tmp_path / f"{many}.txt"
+        path.write_text(" ".join(tokens[:many]))
+        met.append(halves.run(halves.Config(text=str(path), d=8, steps=150)).found())
+    assert met[0] >= 8 > met[1]
+
+
+def test_a_text_is_counted_as_it_is_said():
+    words, split, joint = halves.counted("Apple, pie. apple tart", 0)
+    assert words == ["apple", "pie", "tart"] and split == [0]
+    counts = joint * 12  # four words, each near the three others
+    apples = counts[0] + counts[halves.WORDS]
+    assert apples[:3] == pytest.approx([2, 2, 2]) and counts[1, :3] == pytest.approx([2, 0, 1])

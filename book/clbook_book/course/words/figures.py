@@ -90,30 +90,6 @@ def ratios(runs) -> Picture:
     )
 
 
-def neighbours(views, frame=-1) -> Picture:
-    """The eight nearest symbols of a word at a recorded time, where words are split (left) and where none is.
-
-    views: {"split": Neighbours, "whole": Neighbours}.
-    """
-    fig, (panels,) = axes(2, width=7.6, height=2.9, sharex=True)
-    split = views["split"]
-    whole = views["whole"]
-    word = split.config.word
-    first = split.symbol
-    titles = (
-        f"nearest to {first}; {split.config.injected} words split",
-        f"nearest to {word}; no word split",
-    )
-    for ax, title, view in zip(panels, titles, (split, whole), strict=True):
-        _bars(ax, view.names[frame], view.distances[frame], split.twin)
-        ax.set(title=title)
-    return Picture(
-        fig,
-        f"Nearest to {first} at step {split.steps[frame]}: {', '.join(split.names[frame])}. "
-        f"Nearest to {word} without twins: {', '.join(whole.names[frame])}.",
-    )
-
-
 def _bars(ax, names, distances, twin):
     """A bar for each of the nearest symbols, with its name in it; the twin has a colour of its own."""
     tones = [KINDS["injected" if name == twin else "natural"] for name in names]

@@ -1,44 +1,21 @@
-"""Nearest neighbours of one word in a run of `words`: with injected twins, or without."""
+"""Nearest neighbours in a run of `words`: of one word at each recorded time, and of all words at some of them."""
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable
 
 import numpy as np
+import torch
 
 from clbook.experiments.words.experiment import Config, Result, run
 from clbook.experiments.words.twins import TWIN
 from clbook.results.store import cached
-from clbook.training.settings import Outcome, quantity, recorded, setting
+from clbook.training.settings import Outcome
 
-SHOWN = 8  # nearest words
-VARIANTS = {"split": {}, "whole": {"injected": 0}}  # with twins, and without
-WORDS = ("width", "real", "color", "figure", "cache", "score", "row", "true")  # the chapter's
-
-
-@dataclasses.dataclass(frozen=True)
-class View(Config):
-    """A word to look at in a run of otherwise equal settings."""
-
-    word: str = setting("number", "the word whose nearest neighbours are shown")
-
-
-@dataclasses.dataclass
-class Neighbours(Outcome):
-    """Nearest symbols of a word in one run."""
-
-    steps: np.ndarray = recorded("steps")
-    symbol: str = quantity("the word, or its first twin where it was split")
-    names: np.ndarray = quantity("the nearest symbols, the nearest first", dims="step rank")
-    distances: np.ndarray = quantity(
-        "how far they are, in units of the mean distance to all symbols", dims="step rank"
-    )
-
-    @property
-    def twin(self) -> str | None:
-        """The other twin; None where the word was not split."""
-        return twin_of(self.symbol)
+SHOWN = 8  # nearest words of one word
+LISTED = 5  # of each of all words
+TIMES = (0, 250, 1000, 3000)  # steps at which those are listed
+AT_ONCE = 500  # words whose distances to all others are held in memory
 
 
 def twin_of(symbol: str) -> str | None:
@@ -77,36 +54,31 @@ def of_run(see: Callable, config: Config, progress=None, device=None) -> Outcome
     return see(cached(run, config, progress=told, device=device, record=("table",)))
 
 
-def look(config: View, *, progress=None, device=None) -> Neighbours:
-    """The neighbours of the word in its run, which is trained if it is not in the store.
+def of_all(results: list[Result]) -> dict[str, np.ndarray]:
+    """Of a run: the symbols nearest to each one at `TIMES`, how far they are, and how far the nearest is in the mean.
 
-    Args:
-        config, progress, device: as for `words.run`.
-
-    Raises:
-        ValueError: as `words.run`; the word is not in the vocabulary.
+    Distances are hundredths of a symbol's mean distance to all others.
     """
+    (result,) = results
+    times = [lists(table) for table in result.table]
+    kept = [times[frame] for frame in np.flatnonzero(np.isin(result.steps, TIMES))]
+    near, away = (np.stack(part)[None] for part in zip(*kept, strict=True))
+    nearest = np.array([[away[:, 0].mean() for _, away in times]])
+    return {
+        "near": near.astype(np.uint16),
+        "away": away.round().astype(np.uint8),
+        "nearest": nearest,
+    }
 
-    def seen(result):
-        word = config.word
-        symbol = word if word in result.words else word + TWIN[0]
-        if symbol not in result.words:
-            raise ValueError(
-                f"word = {word!r} is not allowed: word must be one of the {len(result.words)} words of the "
-                f"run, such as {', '.join(result.words[20:25])}"
-            )
-        near, distances = closest_over_time(result, result.words.index(symbol))
-        return Neighbours(
-            config=config,
-            seconds=result.seconds,
-            device=result.device,
-            stopped=result.stopped,
-            steps=result.steps,
-            symbol=symbol,
-            names=np.array(result.words)[near],
-            distances=distances,
-        )
 
-    # The word is no part of the run: another one needs no training.
-    settings = Config(**{f.name: getattr(config, f.name) for f in dataclasses.fields(Config)})
-    return of_run(seen, settings, progress, device)
+def lists(table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(V, LISTED) the rows nearest to each row of a table (V, d), and how far, in hundredths of its mean distance."""
+    vectors = torch.from_numpy(table.astype(np.float32))
+    near, away = [], []
+    for rows in vectors.split(AT_ONCE):
+        every = torch.cdist(rows, vectors)
+        mean = every.sum(1, keepdim=True) / (len(vectors) - 1)
+        least, which = every.topk(LISTED + 1, largest=False)  # the first one is the symbol itself
+        near.append(which[:, 1:])
+        away.append((100 * least / mean)[:, 1:])
+    return torch.cat(near).numpy(), torch.cat(away).numpy()

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
+from clbook.experiments.words import experiment
 from clbook.experiments.words.experiment import Config
 from clbook_book.course.words import atlas, neighbours, sample
 from clbook_book.records import Computed, Recipe, fields
 
 MAPS = (Config(), Config(std=1.0))
-VIEWS = tuple(
-    neighbours.View(word=word, **changes)
-    for word in neighbours.WORDS
-    for changes in neighbours.VARIANTS.values()
-)
 
 RECIPES = {}
 RECIPES["words-map"] = Recipe(
@@ -22,12 +18,15 @@ RECIPES["words-map"] = Recipe(
     ("nearest",),
     start=0.085,
 )
-RECIPES["words-neighbours"] = Recipe(
-    "nearest neighbours of eight words, with twins and without",
-    neighbours.look,
-    VIEWS,
-    fields(nearest=lambda seen: seen.distances[:, 0]),
+RECIPES["words-nearest"] = Recipe(
+    "the nearest neighbours of all words at four times",
+    experiment.run,
+    (Config(),),
+    neighbours.of_all,
     ("nearest",),
     start=0.085,
+    record=("table",),
+    axes={"near": "run time word rank", "away": "run time word rank", "nearest": "run step"},
+    labels={"time": neighbours.TIMES},
 )
 RECIPES["words-text"] = Computed(sample.text)
