@@ -346,8 +346,8 @@ def test_content_style_content():
     assert content[-1] > 3 * style[3, 1] and content[-1] > content[-2]
 
 
-def test_content_style_depth():
-    it = runs("content_style", "depth")
+def test_projectors_depth():
+    it = runs("projectors", "depth")
     on, off = it.table(lambda r: r.style_r2[-1, -1]).T
     np.testing.assert_allclose(it.cells, np.stack([on, off], 1), 0, 0.006)
     assert (np.diff(on) < 0).all() and np.ptp(off) < 0.1 and off.min() > 0.6
@@ -355,17 +355,17 @@ def test_content_style_depth():
         assert result.style_r2[-1, -5] > 0.8 * result.style_r2[-1, 0]
         content, fading = result.content_r2[:, -1], result.style_r2[:, -1]
         assert content[1] > 0.8 * content[-1] and (np.diff(fading[1:]) < 0).all()
-    assert answer("content_style", "depth-tau") == 1
+    assert answer("projectors", "depth-tau") == 1
 
 
-def test_content_style_projector():
-    it = runs("content_style", "projector")
+def test_projectors_projector():
+    it = runs("projectors", "projector")
     on, off = it.table(lambda r: r.rank[-1, -1]).T
     np.testing.assert_allclose(it.cells, np.stack([on, off], 1), 0, 0.51)
-    assert says("content_style", f"from {on[2]:.0f} to {on[0]:.0f} with the norm")
+    assert says("projectors", f"from {on[2]:.0f} to {on[0]:.0f} with the norm")
     assert abs(on - off).max() <= 2
     lead = it.table(lambda r: r.readout[-1, 0] - r.readout[-1, 1])[:, 0]
-    assert lead[0] < 0.5 * lead[2] and answer("content_style", "projector-rank") == 1
+    assert lead[0] < 0.5 * lead[2] and answer("projectors", "projector-rank") == 1
 
 
 def test_remembers_ma_decay():

@@ -58,7 +58,7 @@ SETTINGS = {
         ("tau=0.25 tau=0.1", "- tau=0.5"),
         ("d_c=1&tau=5.0&style_sd=0.5 d_c=1&tau=2.0&style_sd=1.0", "d_c=1&tau=2.0 tau=2.0"),
     ],
-    ("content_style", "depth-here"): [
+    ("projectors", "depth-here"): [
         ("tau=0.1 tau=0.1&seed=1", "- seed=1"),
         ("style_sd=0.5 style_sd=0.5&d_c=5", "- d_c=7&tau=0.05"),
     ],

@@ -88,7 +88,7 @@ QUANTITIES = {
     ("sphere", "here"): "accuracy",
     ("content_style", "box-here"): "means[1]",
     ("content_style", "globe-here"): "style_gain",
-    ("content_style", "depth-here"): "means[1]",
+    ("projectors", "depth-here"): "means[1]",
     ("modadd", "transformer-here"): "ratio",
     ("remembers", "tables-here"): "ratio",
     ("why", "counts-here"): "ratio",
