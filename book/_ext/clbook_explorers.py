@@ -1,4 +1,7 @@
-"""Sphinx extension of the book: what a reader plays with stands right below its question, its code folded below it."""
+"""Sphinx extension of the book: what a cell shows stands right below the text, its code folded below it.
+
+A cell whose code a reader should copy has the tag `show-code`, and stands as it is.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +9,9 @@ from docutils import nodes
 from myst_nb.sphinx_ import HideCodeCellNode
 from sphinx.transforms.post_transforms import SphinxPostTransform
 
-TOYS = tuple(f'<figure class="clbook-{kind}' for kind in ("explorer", "here", "wall", "diagnose"))
-TOYS += ('<div class="clbook-parts',)  # a picture whose parts are links
-
 
 class FoldBelow(SphinxPostTransform):
-    """Fold the code of a cell that shows an explorer or a picture of links, or trains in the page, and put it below."""
+    """Fold the code of each cell below what it shows, but of those that are answers, which are folded as a whole."""
 
     default_priority = (
         198  # before myst-nb folds the cells that are tagged, after it has chosen what is shown
@@ -20,11 +20,11 @@ class FoldBelow(SphinxPostTransform):
 
     def run(self, **kwargs):
         for cell in list(self.document.findall(nodes.container)):
-            if cell.get("nb_element") != "cell_code" or len(cell) < 2:
-                continue
-            if not any(toy in raw.astext() for raw in cell.findall(nodes.raw) for toy in TOYS):
+            if cell.get("nb_element") != "cell_code" or cell.get("hide_mode") == "all":
                 continue
             code = cell[0]
+            if code.get("nb_element") != "cell_code_source" or "tag_show-code" in cell["classes"]:
+                continue
             cell.remove(code)
             fold = HideCodeCellNode(prompt_show="Show the code", prompt_hide="Hide the code")
             fold["classes"].append("below-input")

@@ -1,4 +1,4 @@
-"""Latents, temperatures and batched runs of the chapter "Content suppresses style"."""
+"""Latents, temperatures and batched runs of the chapter "Small is not lost"."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The numbers of the chapter "What the network adds": velocities, invariance, closed forms, clusters, and K(t)."""
+"""The numbers of the chapter "The neural kernel": velocities, invariance, closed forms, clusters, and K(t)."""
 
 import numpy as np
 import pytest

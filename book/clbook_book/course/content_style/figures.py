@@ -1,4 +1,4 @@
-"""Figures of the chapter "Content suppresses style": content is one colour and style the other throughout."""
+"""Figures of "Small is not lost" and "Layers and projectors": content is one colour and style the other throughout."""
 
 from __future__ import annotations
 

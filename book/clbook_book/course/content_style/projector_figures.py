@@ -1,4 +1,4 @@
-"""Figures of the chapter "Content suppresses style": its theory, and the projector on images."""
+"""Figures of the chapters "Small is not lost" and "Layers and projectors": theory, and the projector on images."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Figures of the chapter "What the network adds: the neural kernel"."""
+"""Figures of the chapter "The neural kernel"."""
 
 from __future__ import annotations
 

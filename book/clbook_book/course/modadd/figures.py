@@ -1,4 +1,4 @@
-"""Figures of the chapter "Contrastive learners are semantic learners": training on modular addition."""
+"""Figures of "Same contexts, same vector" and "What training remembers": training on modular addition."""
 
 from __future__ import annotations
 

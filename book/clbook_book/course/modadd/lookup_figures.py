@@ -1,4 +1,4 @@
-"""Figures of the exact optimum, in the chapter "Contrastive learners are semantic learners"."""
+"""Figures of the exact optimum, in "Same contexts, same vector" and "What training remembers"."""
 
 from __future__ import annotations
 
