@@ -134,8 +134,21 @@ def start(a, axis):
     return np.repeat(np.take(a, [0], axis), a.shape[axis], axis)
 
 
+def end(a, axis):
+    return np.repeat(np.take(a, [-1], axis), a.shape[axis], axis)
+
+
 def rolled(a, axis):
     return np.roll(a, 1, axis)
+
+
+def shuffled(a, axis):
+    return np.take(a, np.random.default_rng(0).permutation(a.shape[axis]), axis)
+
+
+def alternating(a, axis):
+    signs = np.where(np.arange(a.shape[axis]) % 2, -1, 1)
+    return np.moveaxis(np.moveaxis(a, axis, -1) * signs, -1, axis)
 
 
 def never(value):
@@ -163,9 +176,13 @@ ROUGH = each(lambda a: a + 1e-4 * a)
 CHANGES = {
     **{f"reversed along {axis}": along(axis, np.flip) for axis in (-1, 0, 1)},
     **{f"start along {axis}": along(axis, start) for axis in (-1, 0, 1)},
+    **{f"end along {axis}": along(axis, end) for axis in (-1, 0, 1)},
     **{f"rolled along {axis}": along(axis, rolled) for axis in (-1, 0, 1)},
+    **{f"shuffled along {axis}": along(axis, shuffled) for axis in (-1, 0, 1)},
+    **{f"alternating along {axis}": along(axis, alternating) for axis in (-1, 0, 1)},
     "exchanged": exchanged,
     "ten times": each(lambda a: 10 * a),
+    "a hundred times": each(lambda a: 100 * a),
     "a tenth": each(lambda a: a / 10),
     "one minus": each(lambda a: 1 - a, np.logical_not),
     "plus one": each(lambda a: a + 1),

@@ -1,7 +1,6 @@
 """The rules of judging, and every claim: its record is whole, its verdict is the committed one and could be another."""
 
 import functools
-import importlib
 import json
 import pathlib
 import re
@@ -12,6 +11,7 @@ import numpy as np
 import pytest
 import scipy.stats
 import shaken
+from claim_cases import CASES
 from controls import MARGINS, controlled, judged, listed, margins, real
 
 from clbook_book.audit import __main__ as command_line
@@ -22,17 +22,6 @@ ROOT = pathlib.Path(__file__).parents[2]
 PAPERS = {name: judging.paper(name) for name in judging.NAMES}
 CLAIMS = [(name, id) for name, paper in PAPERS.items() for id in paper.claims]
 CONTROLS = listed()
-
-
-@functools.cache
-def cases():
-    """{id: {verdict: made-up evidence that gives it}} of the claims whose verdict no control changes as it should."""
-    found = {}
-    for path in sorted((ROOT / "tests/audit/claim_cases").glob("*.py")):
-        for id, given in importlib.import_module(f"claim_cases.{path.stem}").CASES.items():
-            assert id not in found, id
-            found[id] = given
-    return found
 
 
 @pytest.mark.parametrize(
@@ -156,7 +145,7 @@ def test_the_list_of_verdicts_is_written_and_read_back(tmp_path, monkeypatch):
 @functools.cache
 def given(id: str) -> set[str]:
     """The verdicts that the controls and the made-up evidence of a claim are there for."""
-    return {control.verdict for control in CONTROLS if control.id == id} | set(cases().get(id, ()))
+    return {control.verdict for control in CONTROLS if control.id == id} | set(CASES.get(id, ()))
 
 
 @pytest.mark.parametrize("name", judging.NAMES)
@@ -187,7 +176,7 @@ def test_changed_evidence_gives_a_claim_the_other_verdicts(name):
             faults.append(
                 f"{id}: no control (python tests/controls.py {id}) and no case is {missing}"
             )
-        for expected, evidence in cases().get(id, {}).items():
+        for expected, evidence in CASES.get(id, {}).items():
             verdict = judged(paper, id, {key: evidence[key] for key in real(paper, id)})["verdict"]
             if verdict != expected:
                 faults.append(f"{id}: {verdict} on the evidence made up for {expected}")
@@ -212,7 +201,7 @@ def test_a_claim_is_whole(name, id):
 def test_ids_are_unique_and_nothing_is_left_over():
     ids = [id for _, id in CLAIMS]
     assert len(ids) == len(set(ids))
-    assert {*cases(), *(control.id for control in CONTROLS)} <= set(ids)
+    assert {*CASES, *(control.id for control in CONTROLS)} <= set(ids)
     for name, paper in PAPERS.items():
         assert set(paper.measures) == set(paper.claims), name
     assert list(judging.committed()) == ids
