@@ -6,9 +6,11 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 
 from clbook import environment
-from clbook.explore.subject import Subject, quantities
+from clbook.explore.subject import Cell, Subject, quantities
 from clbook.results.sweep import combined, values_of
 from clbook.training.settings import Settings, expect
+
+__all__ = ["Cell", "explore", "grid"]
 
 
 def explore(
@@ -47,7 +49,7 @@ def explore(
         name: what a link calls the explorer (`#name:eps=1&tau=0.01`); the explored fields unless given.
         title: a short visible heading.
         caption: what stands below the picture.
-        cells: `cells(result)` -> (shade from 0 to 1, a number or sign, what the run comes to in words). The static page
+        cells: `cells(result)` -> `Cell`: a shade, a number or sign, what the run comes to in words. The static page
             then has the runs of its two axes as cells to point at, in the place of two sliders; a live one has them
             below its sliders, filled in as runs are made.
         record: names of the quantities that the runs have to record, beside those that the figure and the cells

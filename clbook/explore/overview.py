@@ -10,12 +10,13 @@ import threading
 import ipywidgets as widgets
 
 from clbook.explore import controls
+from clbook.explore.subject import Cell
 
 _log = logging.getLogger(__name__)
 
 NOT_YET = "·"  # in the cell of a run that nobody has made
 CELL = 6  # letters of what a run comes to, at most
-EMPTY = (0.0, NOT_YET, "not run yet")
+EMPTY = Cell(0.0, NOT_YET, "not run yet")
 # Small cells beside each other, whose words stay dark where JupyterLab is dark; the one in the picture has a frame.
 STYLE = """<style>
 .clbook-cells .widget-button { height: 26px; margin: 1px; padding: 0 6px; font-size: 12px;
@@ -34,7 +35,7 @@ class Overview(widgets.VBox):
     are empty again.
 
     Attributes:
-        axes: {setting: values}. cells: `cells(result)` -> (shade from 0 to 1, text, words).
+        axes: {setting: values}. cells: `cells(result)` -> `Cell`.
         shown: {(row value, column value): its button}.
     """
 
@@ -120,10 +121,10 @@ class Overview(widgets.VBox):
                 if result is not None and others is self._others:
                     self._write(point, self._end(config, result))
 
-    def _end(self, config, result) -> tuple:
-        """What a run comes to: shade, sign, words."""
+    def _end(self, config, result) -> Cell:
+        """What a run comes to."""
         try:
             return self.cells(result)
         except Exception as error:  # noqa: BLE001 - the picture is worth more than its cell
             _log.exception("the cell of %s", config)
-            return 0.0, "?", f"{type(error).__name__}: {error}"
+            return Cell(0.0, "?", f"{type(error).__name__}: {error}")

@@ -218,7 +218,7 @@ class Player(Block):
         knobs: the sliders and buttons: of the explored fields, then of the recorded times.
         setup: what the script reads.
         scene: the frames of all runs, run by run, in the order of their recorded times.
-        cells: (shade from 0 to 1, text, words) of each run, for cells in the place of two sliders; or None.
+        cells: the `Cell` of each run, in the place of two sliders; or None.
         pictures: what the page shows first: the first recorded time of the run that it opens with. Where that has
             several, the last one is the second, for a reader without a script.
     """

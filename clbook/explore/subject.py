@@ -4,11 +4,26 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 from clbook.results.store import asked, cached, load, path_of
 from clbook.style import Picture
+
+
+class Cell(NamedTuple):
+    """What a run comes to, in its cell of a grid of runs; what `cells(result)` returns.
+
+    Attributes:
+        shade: how dark the cell is, from 0 to 1.
+        text: a number or a sign, which stands in it.
+        says: what the run comes to, in words.
+    """
+
+    shade: float
+    text: str
+    says: str
 
 
 @dataclasses.dataclass(frozen=True)

@@ -6,6 +6,7 @@ import numpy as np
 from matplotlib.patches import Circle, Rectangle
 
 from clbook.experiments.alignment.experiment import DISCS, some_points, unit
+from clbook.explore import Cell
 from clbook.style import (
     INK,
     MUTED,
@@ -158,11 +159,11 @@ def sides(result, frame=-1) -> Picture:
     )
 
 
-def ending(result) -> tuple[float, str, str]:
+def ending(result) -> Cell:
     """(shade, sign, words) of a run for a cell: CKA of NSCL with DCL at the end; the nearer, the darker."""
     cka = float(result.cka[-1, 1])
     sign = f"{cka:.2f}"
-    return cka, sign, f"CKA of NSCL with DCL {sign} at the end"
+    return Cell(cka, sign, f"CKA of NSCL with DCL {sign} at the end")
 
 
 def _band(ax, x, values, name):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from clbook.experiments.content_style.experiment import gains, singular
+from clbook.explore import Cell
 from clbook.style import INK, MUTED, Picture, axes, colour, legend, name_lines, needs, so_far
 
 CONTENT, STYLE = colour(0), colour(1)
@@ -101,11 +102,11 @@ def _means(config, trained, undone) -> list[str]:
     return means
 
 
-def stretch(result) -> tuple[float, str, str]:
+def stretch(result) -> Cell:
     """(shade, sign, words) of a linear run for a cell: the style's mean gain at the end; the larger, the darker."""
     gain = gains(result.map[-1])[result.config.d_c :].mean()
     sign = f"{gain:.2g}"
-    return float(gain / (gain + 2)), sign, f"style's gain {sign} at the end"
+    return Cell(float(gain / (gain + 2)), sign, f"style's gain {sign} at the end")
 
 
 def spectra(groups, dashed) -> Picture:
@@ -231,11 +232,11 @@ def by_depth(result, frame=-1) -> Picture:
 
 
 @needs("r2")
-def kept(result) -> tuple[float, str, str]:
+def kept(result) -> Cell:
     """(shade, sign, words) of a deep run for a cell: R^2 of style at the output, at the end; the more, the darker."""
     style = float(result.style_r2[-1, -1])
     sign = f"{style:.2f}"
-    return max(0.0, style), sign, f"R² of style at the output {sign}"
+    return Cell(max(0.0, style), sign, f"R² of style at the output {sign}")
 
 
 def threshold(rows) -> Picture:

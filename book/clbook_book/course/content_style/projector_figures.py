@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from clbook.explore import Cell
 from clbook.style import (
     ACCENT,
     INK,
@@ -118,10 +119,10 @@ def snapshot(result, frame=-1) -> Picture:
 
 
 @needs("spectrum")
-def ending(result) -> tuple[float, str, str]:
+def ending(result) -> Cell:
     """(shade, sign, words) of a run for a cell: effective rank after the projector at the end; more is darker."""
     rank = float(result.rank[-1, -1])
-    return (
+    return Cell(
         min(1.0, rank / result.config.d),
         f"{rank:.0f}",
         f"effective rank {rank:.1f} after the projector",

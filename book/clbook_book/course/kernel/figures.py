@@ -9,6 +9,7 @@ from matplotlib.collections import LineCollection
 
 from clbook import kernels
 from clbook.experiments.kernel.experiment import Result
+from clbook.explore import Cell
 from clbook.metrics import r2
 from clbook.style import (
     INK,
@@ -93,12 +94,12 @@ def _share(error):
 
 
 @needs("measured", "kernel")
-def missed(result: Result) -> tuple[float, str, str]:
+def missed(result: Result) -> Cell:
     """(shade, sign, words) of a run of `step` for a cell: the error of the prediction; the smaller, the darker."""
     error = result.error("kernel")
     shade = np.clip(-np.log10(error) / 4, 0, 1)
     said = _share(error)
-    return float(shade), said, f"off by {said} of the measured move"
+    return Cell(float(shade), said, f"off by {said} of the measured move")
 
 
 def orbits(flows: dict) -> Picture:
@@ -195,12 +196,14 @@ def _listed(speeds):
 
 
 @needs("measured")
-def behind(result: Result) -> tuple[float, str, str]:
+def behind(result: Result) -> Cell:
     """(shade, sign, words) of a run of `velocities` for a cell: the last cluster's speed over the fastest other's."""
     *others, last = result.speeds()
     share = float(last / max(others))
     sign = f"{share:.2f}"
-    return min(1.0, share), sign, f"the shrinking cluster has {sign} of the fastest other's speed"
+    return Cell(
+        min(1.0, share), sign, f"the shrinking cluster has {sign} of the fastest other's speed"
+    )
 
 
 def lines(x, curves, *, xlabel, ylabel, slope=None) -> Picture:

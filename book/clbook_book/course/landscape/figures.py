@@ -9,6 +9,7 @@ import numpy as np
 from clbook import theory
 from clbook.experiments.landscape.experiment import Result
 from clbook.experiments.landscape.maps import Maps
+from clbook.explore import Cell
 from clbook.style import (
     INK,
     MUTED,
@@ -228,14 +229,14 @@ def quiz(result: Quiz) -> Picture:
     return Picture(fig, f"{views} {picked} Guessing would be {1 / count:.3f}.")
 
 
-def above(shuffle: Shuffle, result: Result) -> tuple[float, str, str]:
+def above(shuffle: Shuffle, result: Result) -> Cell:
     """(shade, sign, words) of a run of `two_orders` for a cell: its loss above the plateau; the less, the darker."""
     K = result.config.clusters
     tau = result.config.tau
     more = max(0.0, shuffle.loss(shuffle.places(K), tau) - shuffle.uniform(tau))
     sign = f"{more:.2f}"
     words = f"loss {sign} above that of the uniform distribution, in both orders"
-    return max(0.0, 1 - more), sign, words
+    return Cell(max(0.0, 1 - more), sign, words)
 
 
 def _spectrum(ax, result):

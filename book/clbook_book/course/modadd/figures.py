@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from clbook.experiments.modadd.experiment import Result, over_seeds
+from clbook.explore import Cell
 from clbook.metrics import mean_interval
 from clbook.style import (
     INK,
@@ -153,12 +154,12 @@ def embedding(result: Result, frame: int = -1) -> Picture:
     )
 
 
-def ending(result: Result) -> tuple[float, str, str]:
+def ending(result: Result) -> Cell:
     """(shade, sign, words) of a run for a cell: the ratio of distances at the end; the smaller, the darker."""
     if result.collapsed:
-        return 0.0, "point", "all symbols in one point"
+        return Cell(0.0, "point", "all symbols in one point")
     ratio = float(result.ratio[-1])
-    return (
+    return Cell(
         max(0.0, 1 - ratio),
         f"{ratio:.2f}",
         f"distance of equivalent over different symbols {ratio:.2f} at the end",

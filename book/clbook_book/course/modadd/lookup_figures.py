@@ -8,6 +8,7 @@ import scipy
 from clbook import theory
 from clbook.experiments.modadd import lookup
 from clbook.experiments.modadd.equivalence import SAME
+from clbook.explore import Cell
 from clbook.style import INK, MUTED, Picture, axes, colour, legend, plane
 from clbook_book.course.drawing import square
 
@@ -158,12 +159,12 @@ def bands(result) -> Picture:
     )
 
 
-def counted(result) -> tuple[float, str, str]:
+def counted(result) -> Cell:
     """(shade, sign, words) of an optimum for a cell: how many distances different symbols have; 0 in one point."""
     _, different = result.distances()
     count = int((np.unique(different.round(2)) > 0).sum())
     words = f"distances: {count}" if count else "all symbols in one point"
-    return count / 8, str(count), words
+    return Cell(count / 8, str(count), words)
 
 
 def bowl(result, symbol, z) -> np.ndarray:

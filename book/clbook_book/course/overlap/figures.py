@@ -17,6 +17,7 @@ from clbook.experiments.overlap.experiment import (
     pieces,
     points,
 )
+from clbook.explore import Cell
 from clbook.style import (
     INK,
     MUTED,
@@ -287,10 +288,10 @@ def _ends(config, x, p):
     return start + np.concatenate([[0], np.cumsum(length)])
 
 
-def ending(runs: dict) -> tuple[float, str, str]:
+def ending(runs: dict) -> Cell:
     """(shade, sign, words) of a run for a cell: readout after training from random entries; the better, the darker."""
     right = runs["random"].accuracy()
-    return right, f"{right:.0%}", f"readout {right:.0%} after training from random entries"
+    return Cell(right, f"{right:.0%}", f"readout {right:.0%} after training from random entries")
 
 
 def each_has_its_own(result: Result) -> bool:

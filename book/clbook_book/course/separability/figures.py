@@ -11,6 +11,7 @@ from matplotlib.patheffects import withStroke
 from clbook import augment, theory
 from clbook.experiments.separability.condition import Check
 from clbook.experiments.separability.experiment import VIEWS, Config, Result, dataset
+from clbook.explore import Cell
 from clbook.explore.static import thinned
 from clbook.style import INK, MUTED, Picture, axes, colour, legend, log_axis, mosaic, needs, so_far
 from clbook.training.loop import shared_times
@@ -87,15 +88,15 @@ def _short(result, now=np.inf):
     return "not within this run" if _ended(result, now) else "not yet"
 
 
-def ending(result: Result) -> tuple[float, str, str]:
+def ending(result: Result) -> Cell:
     """(shade, sign, words) of a run for a cell: when its classes become separable; the sooner, the darker."""
     at, steps = result.separable_at, result.config.steps
     if at is None:
-        return 0.0, "–", f"not separable within {steps:,} iterations"
+        return Cell(0.0, "–", f"not separable within {steps:,} iterations")
     log_time = np.log(max(at, 1))
     log_end = np.log(max(steps, 2))
     shade = min(1.0, 2 - 2 * log_time / log_end)
-    return shade, str(at), f"separable at iteration {at}"
+    return Cell(shade, str(at), f"separable at iteration {at}")
 
 
 def _strip(ax, z, labels, limits):

@@ -7,6 +7,7 @@ from matplotlib.collections import LineCollection
 
 from clbook import theory
 from clbook.experiments.sphere.experiment import TURNS
+from clbook.explore import Cell
 from clbook.style import (
     INK,
     MUTED,
@@ -119,14 +120,14 @@ def _says(result, now=np.inf):
 
 
 @needs("clustered_at")
-def ending(pair: dict) -> tuple[float, str, str]:
+def ending(pair: dict) -> Cell:
     """(shade, sign, words) of a run for a cell: when the network's clusters are apart; the sooner, the darker."""
     network = pair["network"]
     at, steps = network.clustered_at, network.config.steps
     if at is None:
-        return 0.0, "–", f"no clusters within {steps:,} iterations"
+        return Cell(0.0, "–", f"no clusters within {steps:,} iterations")
     shade = 1 - np.log(max(at, 1)) / np.log(steps)
-    return shade, str(at), f"clusters at iteration {at}"
+    return Cell(shade, str(at), f"clusters at iteration {at}")
 
 
 def _setting(config):

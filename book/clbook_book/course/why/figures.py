@@ -8,6 +8,7 @@ import numpy as np
 import xarray
 
 from clbook.experiments.why.experiment import Result
+from clbook.explore import Cell
 from clbook.style import (
     INK,
     MUTED,
@@ -293,10 +294,10 @@ def _rates(ax, result, kind):
     legend(ax, loc="upper right")
 
 
-def ending(result: Result) -> tuple[float, str, str]:
+def ending(result: Result) -> Cell:
     """(shade, sign, words) of a run for a cell: the ratio of distances at the end; the smaller, the darker."""
     ratio = float(result.ratio()[-1])
-    return (
+    return Cell(
         max(0.0, 1 - ratio),
         f"{ratio:.2f}",
         f"distance within over between groups {ratio:.2f} at the end",
