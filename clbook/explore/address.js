@@ -51,5 +51,5 @@ window.clbookAddress ??= (() => {
     blocks.set(name, block);
     return wanted().get(name);
   }
-  return { decoded, parted, write, join };
+  return { decoded, parted, write, join, behavior, find: (name) => blocks.get(name) };
 })();

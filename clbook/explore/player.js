@@ -1,8 +1,8 @@
 // The static explorer: sliders over frames that the page already holds. No library, no request, no fixed ids.
 window.clbookExplorer ??= (() => {
   const { unpack, arranged, drawSvg, between, drawCsv, nearest } = window.clbookFrames; // of frames.js
-  const { decoded, parted, write, join } = window.clbookAddress; // of address.js
-  const explorers = new Map();
+  const { decoded, write, join, find, behavior } = window.clbookAddress; // of address.js
+  const { settingOf, drawn } = window.clbookNamed; // of named.js
   const reduced = matchMedia("(prefers-reduced-motion: reduce)");
   const narrow = matchMedia("(max-width: 34rem)");
   const DURATION = 5000; // milliseconds that the play button takes from the first recorded time to the last
@@ -74,87 +74,6 @@ window.clbookExplorer ??= (() => {
   // ?only=name or ?only=name:eps=1&frame=3, also with # before the colon's part: one explorer alone.
   const only = decoded(location.search).match(/^\?only=([^:#&]+)(?:(?:#[^:]+)?:(.*))?$/);
 
-  // --- settings that the text names ---
-  const settingOf = (link) => { // [explorer, values] of a link to a setting; null for any other link
-    const [name, values] = parted(link.getAttribute("href").slice(1)), found = explorers.get(name);
-    return found ? [found, values] : null;
-  };
-  const behavior = () => reduced.matches ? "auto" : "smooth";
-  // A setting in a sentence is set where it stands: the sentence keeps its place, and where the explorer cannot be seen
-  // whole, a small copy of its picture stands beside the sentence.
-  document.addEventListener("click", (event) => {
-    const link = event.target.closest?.("a[href^='#']");
-    const setting = link && !event.ctrlKey && !event.metaKey && settingOf(link);
-    if (!setting) return;
-    event.preventDefault();
-    const [found, values] = setting;
-    found.follow(values).then(() => { write(); mini.show(found, link); });
-  });
-
-  // The small copy: the picture, a way to the explorer and back to the sentence.
-  const mini = (() => {
-    let box = null, of = null, from = null, back = null;
-    const button = (words, about, does) => {
-      const made = Object.assign(document.createElement("button"), { type: "button", textContent: words, title: about });
-      made.addEventListener("click", does);
-      return made;
-    };
-    const close = () => { box?.remove(); box = of = null; };
-    const inSight = ({ stage }) => {
-      const seen = stage.getBoundingClientRect();
-      return seen.top >= 0 && seen.bottom <= innerHeight;
-    };
-    function lead() { // to the explorer, with a way back to the sentence
-      const { figure } = of, sentence = from;
-      of.shut(); // an open guide would stand over the way back
-      close();
-      back?.remove();
-      figure.scrollIntoView({ block: figure.offsetHeight < innerHeight ? "center" : "start", behavior: behavior() });
-      back = button("Back to the sentence", "to the setting in the text that you chose", () => {
-        back.remove();
-        sentence.scrollIntoView({ block: "center", behavior: behavior() });
-        sentence.focus({ preventScroll: true });
-      });
-      back.className = "clbook-back";
-      figure.querySelector(".clbook-buttons").append(back);
-      back.focus({ preventScroll: true });
-    }
-    return {
-      show(explorer, link) {
-        close();
-        from = link;
-        if (inSight(explorer)) return;
-        of = explorer;
-        box = Object.assign(document.createElement("div"), { className: "clbook-mini" });
-        box.setAttribute("role", "region");
-        box.setAttribute("aria-label", `The picture of: ${explorer.title}`);
-        const image = new Image();
-        image.src = explorer.image.src;
-        image.alt = explorer.image.alt;
-        const row = document.createElement("div");
-        row.append(button("Go to the explorer", "show it, with its controls", lead), button("Close", "close this small picture", () => {
-          close();
-          link.focus({ preventScroll: true });
-        }));
-        box.append(image, row);
-        const host = link.closest("p, li, div");
-        const { bottom } = link.getBoundingClientRect();
-        box.classList.toggle("clbook-mini-top", bottom > innerHeight / 2); // it hides no sentence that is being read
-        host.closest("article, main, body").append(box);
-        box.addEventListener("keydown", (key) => { if (key.key === "Escape") { close(); link.focus({ preventScroll: true }); } });
-      },
-      follow(explorer) { // what is drawn there is drawn here
-        if (explorer !== of) return;
-        const image = box.querySelector("img");
-        image.src = explorer.image.src;
-        image.alt = explorer.image.alt;
-        if (inSight(explorer)) close();
-      },
-      seen() { if (of && inSight(of)) close(); },
-    };
-  })();
-  addEventListener("scroll", () => mini.seen(), { passive: true });
-
   // What the text says of an explorer: for each link to one of its settings, the values and the sentence around it.
   function guided(explorer) {
     return [...document.querySelectorAll("a[href^='#']")].flatMap((link) => {
@@ -202,7 +121,7 @@ window.clbookExplorer ??= (() => {
     const clock = knobs.find((each) => each.axis === "frame");
     const settings = knobs.filter((each) => each !== clock);
     let name = setup.name; // a page may have the same explorer twice
-    for (let k = 2; explorers.get(name)?.figure.isConnected; k++) name = `${setup.name}-${k}`;
+    for (let k = 2; find(name)?.figure.isConnected; k++) name = `${setup.name}-${k}`;
     settings.filter((each) => !each.slider).forEach((each) => {
       each.inputs.forEach((input) => { input.name = `${name}-${each.axis}`; });
       each.index = each.start;
@@ -258,14 +177,16 @@ window.clbookExplorer ??= (() => {
       img.addEventListener("load", () => old && URL.revokeObjectURL(old), { once: true });
       img.src = url;
       img.alt = shown.alt;
-      mini.follow(me);
       quiet();
     }
 
     // What the address, and links to it, may ask of this explorer.
     const me = {
-      figure, stage, image: img, touched: false,
+      figure, stage, touched: false,
       title: figure.getAttribute("aria-label"),
+      picture: () => [img, img.alt],
+      steps: (field) => axes.find(([axis]) => axis === field)?.[1],
+      called: (field) => (part(`[data-axis="${field}"]`) ?? pad).getAttribute("aria-label"),
       shut: () => shut(),
       address: () => name + ":" + new URLSearchParams([...settings.map((each, i) => [axes[i][0], axes[i][1][each.index]]),
         ...(clock ? [["frame", index()]] : [])]),
@@ -467,11 +388,11 @@ window.clbookExplorer ??= (() => {
       readout.style.cssText = `top:${top}px;left:${left}px;`
         + `transform:translate(${left - stage.scrollLeft < stage.clientWidth / 2 ? "14px" : "calc(-100% - 14px)"}, -50%)`;
     }
+    img.addEventListener("load", () => drawn(me));
     img.addEventListener("pointermove", hover);
     img.addEventListener("pointerdown", hover);
     img.addEventListener("pointerleave", (event) => { if (event.pointerType === "mouse") quiet(); });
 
-    explorers.set(name, me);
     const given = join(name, me);
     if (given) me.follow(given);
     if (only?.[1] === name) { // this one alone, for slides and other pages

@@ -245,9 +245,10 @@ class Player(Block):
         return filled(
             "clbook.explore/player.html",
             self.setup,
-            css=["clbook.explore/player.css"],
+            css=["clbook.explore/named.css", "clbook.explore/player.css"],
             js=[
                 "clbook.explore/address.js",
+                "clbook.explore/named.js",
                 "clbook.explore/frames.js",
                 "clbook.explore/player.js",
             ],

@@ -463,9 +463,9 @@ def test_a_setting_in_the_text_is_set_where_it_stands(page):
     link.click()
     mini = page.locator(".clbook-mini")
     mini.wait_for()
-    assert mini.get_by_role("img").get_attribute("alt") == expected(1, steps=3)
+    assert mini.get_by_role("img").get_attribute("aria-label") == expected(1, steps=3)
     page.keyboard.press("Tab")
-    mini.get_by_role("button", name="Go to the explorer").click()
+    mini.get_by_role("button", name="Go there").click()
     assert mini.count() == 0
     back = page.get_by_role("button", name="Back to the sentence")
     assert back.evaluate("e => e === document.activeElement")

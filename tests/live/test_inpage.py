@@ -820,3 +820,39 @@ def test_a_store_that_cannot_be_written_costs_a_warning(tmp_path, monkeypatch):
     how = {"settings": ("eps",), "figure": figures.trajectories, "base_config": CONFIG}
     with pytest.warns(UserWarning, match="what trains in the page is not stored"):
         assert train_here(separability.run, **how).code
+
+
+def test_a_number_of_the_text_is_dragged_and_drives_the_block(visit, block, tmp_path):
+    path = tmp_path / "named.html"
+    words = 'Take a start <a href="#here:eps=0.3">0.3</a> wide, or <a href="#here:classes=3">3 classes</a>.'
+    html = block.read_text(encoding="utf-8").replace(
+        "</main>", f"<p style='margin-top: 200vh'>{words}</p></main>"
+    )
+    path.write_text(html, encoding="utf-8")
+    page = visit(path)
+    number, classes = page.locator(".clbook-scrub").all()
+    assert number.get_attribute("aria-label") == "ε" and classes.get_attribute("role") == "slider"
+    number.scroll_into_view_if_needed()
+    before = page.evaluate("scrollY")
+    box = number.bounding_box()
+    page.mouse.move(box["x"] + 5, box["y"] + 5)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 50, box["y"] + 5, steps=5)
+    page.mouse.up()
+    dragged = float(number.inner_text())
+    assert dragged > 0.3 and number.get_attribute("aria-valuenow") == str(dragged)
+    mini = page.locator(".clbook-mini")
+    page.wait_for_function(
+        "document.querySelector('.clbook-mini p').textContent.includes('iterations in')"
+    )
+    assert mini.get_by_role("img").is_visible() and page.evaluate("scrollY") == before
+    assert page.get_by_label("ε, width of the start, typed").input_value() == str(dragged)
+    number.press("ArrowLeft")
+    assert 0.3 < float(number.inner_text()) < dragged
+    page.wait_for_function(f"{STATUS}.includes('iterations in')")
+    assert barriers(page) == []
+    classes.press("ArrowLeft")
+    assert classes.inner_text() == "2 classes" and number.inner_text() == "0.3"  # as it was written
+    classes.press("Home")
+    mini.get_by_role("button", name="Close").press("Escape")
+    assert mini.count() == 0 and classes.evaluate("e => e === document.activeElement")

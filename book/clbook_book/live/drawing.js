@@ -341,5 +341,5 @@ window.clbookDrawing ??= (() => {
     return { height: beside ? each : each * count, places };
   }
 
-  return { LETTERS, EYE, said, fixed, when, sized, plane, cross, dot, ring, stroke, head, meters, draw, layout };
+  return { LETTERS, EYE, said, ticks, fixed, when, sized, plane, cross, dot, ring, stroke, head, meters, draw, layout };
 })();

@@ -1,11 +1,11 @@
 // The block that trains in the page: sliders, a worker that runs the traced step, and one canvas, which shows the start
 // before a reader trains and follows each change of a setting. No library, no request.
 window.clbookHere ??= (() => {
-  const { write, join } = window.clbookAddress; // of address.js
+  const { write, join } = window.clbookAddress, { drawn: copied } = window.clbookNamed; // of address.js and named.js
   const { fits, short, refusal, check } = window.clbookSettings; // of settings.js
   const tasks = window.clbookTasks; // of tasks.js
   const shared = window.clbookShared; // what all workers begin with: stands before this script
-  const { EYE, said, when, sized, head, meters, draw, layout } = window.clbookDrawing; // of drawing.js
+  const { EYE, said, ticks, when, sized, head, meters, draw, layout } = window.clbookDrawing; // of drawing.js
   const { reduced, begun, makers, opened, pressed, pointed, keyed } = window.clbookBlock; // of block.js
   const PINS = 3; // pictures beside each other, the running one included
 
@@ -212,6 +212,7 @@ window.clbookHere ??= (() => {
       });
       const named = (i) => names[i] ? `${names[i].join(", ")}, of ` : "";
       const words = runs.map((run, i) => `${named(i)}${run.about}: iteration ${run.rows.at(-1).t}${outcome(run)}`);
+      copied(me);
       canvas.setAttribute("aria-label", `${trained ? "In training" : "Before training"}. ${words.join("; ")}.`);
     }
 
@@ -323,7 +324,17 @@ window.clbookHere ??= (() => {
 
     // --- what an address keeps: all settings, the seed, and those of the pinned runs ---
     let coming = []; // what it asks to train and has not begun; all but the last are pinned
-    const me = { figure, touched: false, address, follow };
+    const me = { figure, stage: canvas.parentNode, title: figure.getAttribute("aria-label"), touched: false, address, follow, steps, called,
+      picture: () => [canvas.hidden ? still : canvas, canvas.ariaLabel], says: () => part(".clbook-status").textContent };
+    // The values that a number of the text may be dragged to: round ones of a slider, and the one that is written.
+    function steps(name, written) {
+      const knob = numbers.find((one) => one.name === name), shape = shapes.find((one) => one.name === name);
+      if (!knob) return shape?.values;
+      const { low, high, log, whole } = knob, powers = Math.log10(high / low), COUNT = 80;
+      const all = log ? Array.from({ length: COUNT + 1 }, (_, k) => Number((low * 10 ** (powers * k / COUNT)).toPrecision(2)))
+        : ticks(low, high, COUNT);
+      return [...new Set([...all.map((v) => whole ? Math.round(v) : Number(v.toPrecision(6))).filter((v) => fits(knob, v)), written])].sort((a, b) => a - b);
+    }
     function touch() { me.touched = true; if (!coming.length) write(); }
     // What tells each of several runs from the others, in the words of their settings; of runs that are alike, the seed.
     function apart(runs) {

@@ -250,10 +250,11 @@ class Here(Block):
         return filled(
             "clbook_book.live/inpage.html",
             self.setup,
-            css=["clbook_book.live/inpage.css"],
+            css=["clbook.explore/named.css", "clbook_book.live/inpage.css"],
             js=[
                 "clbook_book.live/settings.js",
                 "clbook.explore/address.js",
+                "clbook.explore/named.js",
                 "clbook_book.live/tasks.js",
                 "clbook_book.live/drawing.js",
                 "clbook_book.live/block.js",
