@@ -30,7 +30,7 @@ from clbook.training.settings import Settings
 from clbook_book.audit.cs import encoders
 from clbook_book.audit.ls import batches
 from clbook_book.audit.ls import variants as maps
-from clbook_book.audit.sa import variants, weights
+from clbook_book.audit.sa import copies, weights
 from clbook_book.audit.sl import coin, training
 from clbook_book.audit.va import experiment as va
 from clbook_book.course.alignment import play
@@ -186,8 +186,8 @@ CASES = {
         (SEED, {"tau": 0.5, "classes": 6}, {"replacement": True, "eta": 3.0}),
     ),
     "alignment, with a twin": Case(
-        variants.run,
-        variants.Config(**vars(SMALL)).replace(steps=6, compare="pair", twin=0.01),
+        copies.run,
+        copies.Config(**vars(SMALL)).replace(steps=6, compare="pair", twin=0.01),
         ({"seed": 1}, {"tau": 0.1}),
     ),
     "network": Case(

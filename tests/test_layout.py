@@ -6,7 +6,7 @@ import json
 import pathlib
 
 ROOT = pathlib.Path(__file__).parent.parent
-# From the ground up; a room imports those that stand before it. `records` loads recipes by name.
+# From the ground up; a room imports those that stand before it. `records` loads the others' `runs` by name.
 ROOMS = (
     "clbook",
     "clbook_book.records",

@@ -3,7 +3,7 @@
     records   runs that take longer than a build may: the files, and the command that makes and checks them
     live      a training as JavaScript, and the blocks in which a page runs it
     course    a folder for each page: its figures, what a reader moves, what was run; exercises that check themselves
-    audit     a folder for each paper: its items, evidence, measures; judging
+    audit     a folder for each paper: its items, runs, measures; judging
 
 What the chapters' experiments train, and all that one of your own needs, is in `clbook`, which knows nothing of this
 package.

@@ -8,7 +8,7 @@ import xarray
 
 from clbook.experiments import landscape
 from clbook_book import records
-from clbook_book.audit.sa.recipes import COUNTS, TWINS
+from clbook_book.audit.sa.runs import COUNTS, TWINS
 from clbook_book.audit.sl.measures import BOTH, ONE, WITH
 
 NAN = np.nan

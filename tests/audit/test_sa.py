@@ -10,8 +10,8 @@ from torch.autograd.functional import hessian, jacobian
 from clbook import theory
 from clbook.experiments.alignment import surrogate
 from clbook.experiments.alignment.surrogate import Config, batches, table, views
-from clbook_book.audit.sa import checks
-from clbook_book.audit.sa.checks import batch_losses
+from clbook_book.audit.sa import lemmas
+from clbook_book.audit.sa.lemmas import batch_losses
 from clbook_book.audit.sa.weights import (
     TIGHT,
     Free,
@@ -99,18 +99,18 @@ def test_the_gradients_of_eq_1_are_derivatives_of_the_batch_losses():
 def test_masses_of_equal_cosines_attain_lemma_4_and_others_do_not():
     labels = torch.tensor([0, 0, 1, 1, 2])
     ones = torch.ones(5, 10, dtype=torch.float64)
-    np.testing.assert_allclose(checks.mass_shares(ones, labels, 0.3), [1, 0], atol=1e-12)
+    np.testing.assert_allclose(lemmas.mass_shares(ones, labels, 0.3), [1, 0], atol=1e-12)
     same = torch.where((labels[:, None] == labels).tile(2), 1.0, -1.0).double()
-    np.testing.assert_allclose(checks.mass_shares(same, labels, 0.3), [1, 1], atol=1e-12)
+    np.testing.assert_allclose(lemmas.mass_shares(same, labels, 0.3), [1, 1], atol=1e-12)
     z1, z2, y = views(SMALL)
-    assert (checks.mass_shares(table(z1, z2), y, 0.3) < 1).all()
+    assert (lemmas.mass_shares(table(z1, z2), y, 0.3) < 1).all()
 
 
 def test_gradients_and_curvature_of_lemmas_2_and_3():
-    squares, display = checks.anchors(*views(SMALL), 0.5)
+    squares, display = lemmas.anchors(*views(SMALL), 0.5)
     np.testing.assert_allclose(squares, display, atol=1e-12)
     assert squares.shape == (2, 9)
-    assert (checks.batch_curvature(SMALL) <= 1 + 1e-9).all()
+    assert (lemmas.batch_curvature(SMALL) <= 1 + 1e-9).all()
 
 
 def test_positives_move_no_further_than_the_step_sizes_allow():
@@ -152,10 +152,10 @@ def test_from_nearly_one_angle_the_weights_part_exponentially_at_first():
 
 def test_with_a_view_for_each_place_the_bound_fails_for_large_batches_alone():
     base = Config(classes=4, n=4, tau=5.0, eta=0.5, steps=1, replacement=True)
-    small, large = (checks.fresh_drift(base.replace(batch=b)) for b in (64, 10_000))
+    small, large = (lemmas.fresh_drift(base.replace(batch=b)) for b in (64, 10_000))
     assert small < 0.5 and large > 1.5
 
 
 def test_the_logarithm_of_the_bound():
     bound = theory.similarity_bound(20, 64, 10, 0.3, 0.8, 0.01)
-    assert checks.log_bound(20, 64, 10, 0.3, 0.8) == pytest.approx(math.log(bound))
+    assert lemmas.log_bound(20, 64, 10, 0.3, 0.8) == pytest.approx(math.log(bound))

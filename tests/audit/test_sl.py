@@ -10,8 +10,7 @@ from clbook.experiments import modadd, words
 from clbook.experiments.modadd import equivalence, lookup
 from clbook.losses import symbol_context
 from clbook.training.loop import one_thread
-from clbook_book import records
-from clbook_book.audit.sl import checks, coin, figures, measures, plain, recipes, tables, training
+from clbook_book.audit.sl import coin, figures, measures, plain, runs, tables, theorems, training
 
 JOINT = equivalence.random_table(0).labelled
 
@@ -113,7 +112,7 @@ def test_groups_of_distances_have_a_gap_between_them_and_are_not_too_small():
 
 
 def test_a_5_is_the_gradient_where_symbols_differ_and_is_off_where_one_repeats():
-    assert checks.update_error(16, 16) < 1e-14 < 0.05 < checks.update_error(4, 8)
+    assert theorems.update_error(16, 16) < 1e-14 < 0.05 < theorems.update_error(4, 8)
 
 
 def test_a_context_moves_towards_its_symbol_and_away_from_a_sum_of_the_others():
@@ -125,9 +124,9 @@ def test_a_context_moves_towards_its_symbol_and_away_from_a_sum_of_the_others():
 
 
 def test_no_equivalent_pair_has_the_same_contexts_in_four_fifths_of_the_samples():
-    found = checks.split_gaps(modadd.PAPER.replace(seed=3))
+    found = theorems.split_gaps(modadd.PAPER.replace(seed=3))
     assert found.shape == (8,) and found.min() > 0.05
-    assert checks.split_gaps(modadd.PAPER.replace(fraction=1.0)) == pytest.approx(0)
+    assert theorems.split_gaps(modadd.PAPER.replace(fraction=1.0)) == pytest.approx(0)
 
 
 def test_plain_samples_are_the_chapters():
@@ -234,11 +233,11 @@ def test_every_twin_has_the_other_and_the_batches_are_the_chapters():
     assert torch.equal(fresh.draw().places, plain.draw().places)
 
 
-@pytest.mark.parametrize("name", ["sl-dose", "sl-samples"])
-def test_runs_of_a_record_know_their_settings(name):
-    found, record = recipes.by_name(name), records.load(name)
-    for variant, runs in found.items():
-        for seed, run in enumerate(runs):
+@pytest.mark.parametrize("read", [runs.doses, runs.samples])
+def test_runs_of_a_record_know_their_settings(read):
+    found, record = runs.additions(read), read()
+    for variant, of_seeds in found.items():
+        for seed, run in enumerate(of_seeds):
             one = record.sel(variant=variant, seed=seed)
             assert run.config.described() == one.config.item()
             assert np.array_equal(run.loss, one.loss)
@@ -247,12 +246,12 @@ def test_runs_of_a_record_know_their_settings(name):
 
 
 def test_the_figure_of_a_records_runs_says_its_numbers():
-    runs = recipes.by_name("sl-dose")["0.9"]
-    ratios = figures.ratios({"heavy": runs})
-    end = np.mean([run.ratio[-1] for run in runs])
+    heavy = runs.additions(runs.doses)["0.9"]
+    ratios = figures.ratios({"heavy": heavy})
+    end = np.mean([run.ratio[-1] for run in heavy])
     assert ratios.alt == f"Ratio at the end, mean over seeds: heavy {end:.2f}."
     (line,) = [line for line in ratios.fig.axes[0].lines if line.get_gid() == "heavy"]
-    assert line.get_ydata() == pytest.approx(np.mean([run.ratio for run in runs], 0))
+    assert line.get_ydata() == pytest.approx(np.mean([run.ratio for run in heavy], 0))
 
 
 def test_a_run_is_close_from_half_of_its_first_distance_on_or_never():

@@ -134,13 +134,13 @@ def version_of(toy):
 def test_the_claim_of_the_guide_is_judged(toy):
     """Its three passages, each put into the file that the guide names."""
     text = GUIDE[GUIDE.index("## Judge a claim") : GUIDE.index("## Add a chapter")]
-    stated, evidence, measure = re.findall(r"^```\w+\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
+    stated, pulled, measure = re.findall(r"^```\w+\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
     paper = toy.folder / "book/clbook_book/audit/ls"
     items = (paper / "items.yaml").read_text()
     first = items.index("  claims:\n") + len("  claims:\n")
     (paper / "items.yaml").write_text(items[:first] + stated + items[first:])
-    with open(paper / "evidence.py", "a") as file:
-        file.write(f"\n\nfrom clbook.experiments import pull\n\n\n{evidence}")
+    with open(paper / "runs.py", "a") as file:
+        file.write(f"\n\nfrom clbook.experiments import pull\n\n\n{pulled}")
     with open(paper / "measures.py", "a") as file:
         file.write(f"\n\n{measure}")
     judge = [sys.executable, "-m", "clbook_book.audit", "ls", "--claim", "ls-pull-alone"]

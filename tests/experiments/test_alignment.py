@@ -15,7 +15,7 @@ from clbook.experiments.alignment.experiment import on_plane, some_points
 from clbook.models import MLP
 from clbook.training.optim import lars_directions, momentum, zeros
 from clbook_book import records
-from clbook_book.audit.sa import recipes, variants
+from clbook_book.audit.sa import copies, runs
 
 SMALL = Config(n=200, test=40, width=16, d=8, batch=20, steps=12, warmup=2)
 DIGITS = Config(data="digits", n=1200, noise=0.1)
@@ -252,16 +252,16 @@ def test_colours_move_together_and_a_shift_moves_by_pixels():
 
 
 def variant(**changes):
-    return variants.Config(
+    return copies.Config(
         n=200, test=40, width=16, d=8, batch=20, steps=12, warmup=2, compare="pair", **changes
     )
 
 
 def test_a_twin_changes_nothing_else_and_starts_a_little_off():
     plain = run(SMALL.replace(compare="pair"), record=("z",))
-    twin = variants.run(variant(twin=1e-3), record=("z",))
+    twin = copies.run(variant(twin=1e-3), record=("z",))
     np.testing.assert_allclose(twin.z[:, :2], plain.z, rtol=1e-4, atol=1e-5)
-    begun = variants.Variants([variant(twin=1e-3)]).state.weights
+    begun = copies.Variants([variant(twin=1e-3)]).state.weights
     size, off, apart = (
         sum(float(part.square().sum()) for part in parts) ** 0.5
         for parts in zip(*((w[0, 0], w[0, 2] - w[0, 0], w[0, 1] - w[0, 0]) for w in begun))
@@ -290,10 +290,10 @@ def test_what_is_drawn_of_embeddings_are_cosines_with_the_two_main_axes_of_the_e
 
 
 def test_a_subset_has_some_classes_with_as_many_points_each():
-    config = variants.Config(
+    config = copies.Config(
         data="digits", subset=True, classes=3, n=90, test=30, batch=20, steps=2, warmup=1
     )
-    x, labels, x_test, labels_test = variants.Variants([config]).dataset(config)
+    x, labels, x_test, labels_test = copies.Variants([config]).dataset(config)
     assert labels.bincount().tolist() == [30] * 3 and labels_test.bincount().tolist() == [10] * 3
     assert torch.cdist(x, x_test).min() > 0
     every, digit = data.images("digits", 1600, 10, torch.Generator().manual_seed(0))
@@ -304,8 +304,8 @@ def test_a_subset_has_some_classes_with_as_many_points_each():
 
 
 def test_what_a_record_keeps_of_embeddings():
-    result = variants.run(variant(twin=1e-3), record="all")
-    plain, projected = recipes.class_angles(result)
+    result = copies.run(variant(twin=1e-3), record="all")
+    plain, projected = runs.class_angles(result)
     # the first of ten classes
     means = [(result.z[-1, k, :4] - result.z[0, k, :4]).mean(0) for k in (0, 1)]
     assert plain[0, -1] == pytest.approx(float(experiment.angle(*means)), rel=1e-4)
@@ -316,8 +316,8 @@ def test_what_a_record_keeps_of_embeddings():
         ((unit[4 * c : 4 * c + 4] - unit[4 * c : 4 * c + 4].mean(0)) ** 2).sum() for c in range(10)
     )
     expected = inside / ((unit - unit.mean(0)) ** 2).sum()
-    assert recipes.within(result)[0, -1] == pytest.approx(expected, rel=1e-4)
-    recipe = dataclasses.replace(recipes.RECIPES["sa-plateau"], configs=(result.config,), dims=())
+    assert runs.within(result)[0, -1] == pytest.approx(expected, rel=1e-4)
+    recipe = dataclasses.replace(runs.plateau.recipe, configs=(result.config,), dims=())
     kept = records.labelled(recipe, [result])
     end = kept.weight_angle.sel(loss="nscl").isel(run=0, step=-1)
     assert end == pytest.approx(result.weight_angle[-1, 1], rel=1e-5)

@@ -13,7 +13,7 @@ from clbook.explore import controls
 from clbook.models import mlp
 from clbook.results.sweep import sweep
 from clbook.training import settings
-from clbook_book.audit.ls.checks import constant_gradient
+from clbook_book.audit.ls.exact import constant_gradient
 from clbook_book.course.separability import figures
 
 SEEDS = range(5)

@@ -6,7 +6,7 @@
     sl   Contrastive Learners Are Semantic Learners
     cs   Content suppresses style: dimensionality collapse in contrastive learning
 
-In each, `items.yaml` lists what stands in the paper, with the claims that are made of it; `evidence` is what they rest
-on, `measures` measures them, `figures` draws, `recipes` makes records. `judging` turns what was measured into verdicts,
+In each, `items.yaml` lists what stands in the paper, with the claims that are made of it; `runs` is what they rest on,
+`measures` measures them, `figures` draws. `judging` turns what was measured into verdicts,
 and `python -m clbook_book.audit` does so for all of them. Course and experiments know nothing of these folders.
 """

@@ -1,7 +1,7 @@
 """How a claim is judged.
 
 A claim is a sentence of a paper, stated once, under its item in `<paper>/items.yaml`. A function of
-`<paper>/measures.py` measures it. What the function takes are the names of functions of `<paper>/evidence.py`, which
+`<paper>/measures.py` measures it. What the function takes are the names of functions of `<paper>/runs.py`, which
 train, load or compute. From what is measured the verdict follows by the rules below; nobody types one.
 """
 
@@ -22,7 +22,6 @@ import yaml
 from clbook.data import written
 from clbook.metrics import mean_interval
 from clbook.style import typeset
-from clbook_book import records
 
 NAMES = ("LS", "VA", "SA", "SL", "CS")
 VERDICTS = (
@@ -203,46 +202,6 @@ class Measures(dict):
         return register
 
 
-# Evidence that is a record, read once in a process.
-
-
-def of_record(name: str) -> Callable:
-    """Gives the record `name`, a Dataset."""
-    return functools.cache(lambda: records.load(name))
-
-
-def of_computed(name: str) -> Callable:
-    """Gives what the function gave of which `name` is the record."""
-    return functools.cache(lambda: records.value(name))
-
-
-def of_runs(name: str) -> Callable:
-    """Gives the Results of the runs of the record `name`."""
-    return functools.cache(lambda: records.runs(name))
-
-
-def of_groups(name: str, *settings: str) -> Callable:
-    """Gives {values of these settings: the runs of the record `name` with them}; of one setting its value alone."""
-
-    def groups():
-        found = {}
-        for run in records.runs(name):
-            values = tuple(getattr(run.config, setting) for setting in settings)
-            key = values if len(values) > 1 else values[0]
-            found.setdefault(key, []).append(run)
-        return found
-
-    return functools.cache(groups)
-
-
-def computed_records(paper: str, *functions: Callable) -> dict[str, records.Computed]:
-    """{name: Recipe} of the records of what functions of `<paper>/computed.py` give."""
-    found = {}
-    for function in functions:
-        found[f"{paper}-{function.__name__.replace('_', '-')}"] = records.Computed(function)
-    return found
-
-
 # What stands in a paper.
 
 
@@ -271,13 +230,12 @@ class Paper:
         return importlib.import_module(f"clbook_book.audit.{self.name.lower()}.measures").measures
 
     def evidence(self, name: str):
-        """What the function `name` of `<paper>/evidence.py` gives; computed once in a process.
+        """What the function `name` of `<paper>/runs.py` gives; computed once in a process.
 
         Raises:
             ValueError: there is no such function.
         """
-        room = "runs" if self.name in ("VA", "CS", "LS", "TOY") else "evidence"
-        module = importlib.import_module(f"clbook_book.audit.{self.name.lower()}.{room}")
+        module = importlib.import_module(f"clbook_book.audit.{self.name.lower()}.runs")
         if not callable(getattr(module, name, None)):
             raise ValueError(f"name={name!r}: {module.__name__} has no function of that name")
         return getattr(module, name)()

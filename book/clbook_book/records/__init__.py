@@ -203,7 +203,7 @@ def recorded(
     and the function says what is made of them when they are read.
 
     Called without arguments, the function gives what is in the record: its value, its Dataset, or what it makes of the
-    Results. A process reads a record once.
+    Results. A process reads a record once. `function.recipe` is how it is made.
 
     Args:
         run, configs: as for `sweep`.
@@ -240,6 +240,7 @@ def recorded(
                 return value(name)
             return function(_runs(RECIPES[name], load(name))) if keep else load(name)
 
+        read.recipe = RECIPES[name]
         return read
 
     return register
@@ -259,15 +260,11 @@ def summary_of(function: Callable) -> str:
 
 @functools.cache
 def recipes() -> dict[str, Recipe | Computed]:
-    """All recipes: those that stand in the files `runs.py` of course and audit."""
-    found = {}
-    for path in sorted(PACKAGE.glob("*/*/r*.py")):
+    """All recipes: those of the files `runs.py` of course and audit."""
+    for path in sorted(PACKAGE.glob("*/*/runs.py")):
         *_, folder, room = path.parent.parts
-        if path.stem == "runs":
-            importlib.import_module(f"clbook_book.{folder}.{room}.runs")
-        elif path.stem == "recipes":
-            found |= importlib.import_module(f"clbook_book.{folder}.{room}.recipes").RECIPES
-    return RECIPES | found
+        importlib.import_module(f"clbook_book.{folder}.{room}.runs")
+    return RECIPES
 
 
 # Where and when something is computed.

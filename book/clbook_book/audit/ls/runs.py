@@ -15,7 +15,7 @@ from clbook.experiments.separability import Config, condition
 from clbook.metrics import linear_probe, separable
 from clbook.results.labelled import padded
 from clbook.results.sweep import combined
-from clbook_book.audit.ls import batches, checks, exact, noisy, repair, variants
+from clbook_book.audit.ls import batches, exact, noisy, repair, variants
 from clbook_book.audit.ls.variation import second_variation, within_lemma
 from clbook_book.audit.va import closed_forms
 from clbook_book.course.images import runs as images
@@ -317,7 +317,7 @@ def blocks(seeds=FIVE):
     found = []
     for seed in seeds:
         configs = [Config(spread=spread, seed=seed) for spread in SPREADS]
-        found.append([checks.block_error(config) for config in configs])
+        found.append([exact.block_error(config) for config in configs])
     return np.array(found)
 
 
@@ -442,7 +442,7 @@ def constant():
 @functools.cache
 def constant_slope():
     """The largest derivative of the loss where all points and views are at one place."""
-    return checks.constant_gradient(n=100, tau=0.1)
+    return exact.constant_gradient(n=100, tau=0.1)
 
 
 phase_diagram = chapter.measured

@@ -6,8 +6,7 @@ import numpy as np
 
 from clbook import theory
 from clbook_book.audit.judging import Every, Finding, Measures, counted, listed, lists, ranges, span
-from clbook_book.audit.sa.computed import CLASSES
-from clbook_book.audit.sa.recipes import SIMILARITIES
+from clbook_book.audit.sa.runs import CLASSES, SIMILARITIES
 
 measures = Measures()
 NSCL, SCL = 1, 2  # columns of what a run of the chapter records

@@ -1,4 +1,4 @@
-"""What SL say, measured on `evidence`: a function for each claim of items.yaml, or for several that are alike."""
+"""What SL say, measured on what `runs` gives: a function for each claim of items.yaml, or for some that are alike."""
 
 import functools
 
@@ -7,17 +7,14 @@ import numpy as np
 from clbook.experiments.modadd import over_seeds
 from clbook.experiments.modadd.equivalence import SAME
 from clbook_book.audit.judging import Every, Finding, Measures, counted, judge, listed, lists, span
-from clbook_book.audit.sl.checks import CLASSES
-from clbook_book.audit.sl.recipes import RANDOM
+from clbook_book.audit.sl.runs import BOTH, ONE, RANDOM, SMALL, WITH, WITHOUT
 from clbook_book.audit.sl.tables import distances
+from clbook_book.audit.sl.theorems import CLASSES
 
 measures = Measures()
 EQUAL = 1e-4  # two vectors of an optimum are called equal where they are closer than this
 CLOSE = 0.5  # SL say "close" of a ratio and give no number: here half of that at the start
 GUESSING = np.log(32)  # the loss of a model that knows nothing, in batches of 32
-# Names of runs. WITH is SL Fig. 2; the next three are Fig. 5, 6 and 7.
-WITH, WITHOUT, SMALL, BOTH = "base", "no decay", "no decay, small start", "decay, small start"
-ONE = "one symbol, p = .9"  # SL Fig. 8
 
 
 # What several measures use.

@@ -1,4 +1,4 @@
-"""How each claim under VA's items is measured: on what `evidence` gives, in the order of `items.yaml`."""
+"""How each claim under VA's items is measured: on what `runs` gives, in the order of `items.yaml`."""
 
 import numpy as np
 import xarray
