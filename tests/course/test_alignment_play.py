@@ -1,7 +1,5 @@
 """The toy at the beginning of the chapter on labels: points that flee from all others, or from other classes alone."""
 
-import functools
-
 import numpy as np
 import pytest
 import torch
@@ -59,38 +57,6 @@ def test_more_classes_than_points_are_not_allowed():
 
 
 # What the page says of it.
-
-
-@functools.cache
-def ended(classes, tau=0.2, seed=0):
-    """A run as a reader sees it."""
-    return play.run(play.Config(classes=classes, tau=tau, seed=seed))
-
-
-@pytest.mark.parametrize("seed", range(2))
-def test_the_circles_end_the_more_alike_the_more_classes_there_are(seed):
-    ends = [ended(classes, seed=seed) for classes in (2, 5, 10, 30)]
-    alike = [end.alike[-1] for end in ends]
-    assert alike == sorted(alike) and alike[0] < 0.7 and alike[-1] > 0.9
-    gaps = [end.gap[-1] for end in ends]
-    assert gaps == sorted(gaps)[::-1]
-
-
-@pytest.mark.parametrize("seed", range(2))
-def test_with_two_classes_one_circle_is_covered_and_the_other_has_clumps_of_one_colour(seed):
-    result = ended(2, seed=seed)
-    clumps = np.unique(result.spared[-1].round(1), axis=0)
-    assert len(clumps) < 12
-    z, labels = result.spared[-1], result.labels
-    near = z @ z.T > 0.99
-    assert (labels[:, None] == labels)[near].all()
-    middle = result.free[-1].mean(0)
-    assert np.linalg.norm(middle) < 0.02
-
-
-def test_at_a_lower_temperature_they_end_more_alike():
-    low, high = (ended(10, tau).alike[-1] for tau in (0.05, 1.0))
-    assert low > ended(10).alike[-1] - 0.1 and low > high + 0.2
 
 
 # The block in a page.

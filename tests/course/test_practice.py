@@ -31,11 +31,6 @@ OVERLAP = {
     ("strong views", "linear probe, before the projector"),
     ("collapsed", "effective rank"),
 }
-READOUTS = {
-    f"{kind}, {place}"
-    for kind in ("nearest centre", "linear probe")
-    for place in ("before the projector", "after")
-}
 
 
 def solution(label):
@@ -102,28 +97,6 @@ def test_other_seeds_are_apart_where_the_text_says_so(ranges):
         if run != "healthy" and min(values) <= max(good[what]) and min(good[what]) <= max(values)
     }
     assert together <= OVERLAP
-
-
-def test_the_numbers_say_what_the_text_reads_in_them(page, ranges):
-    ceiling = math.log(2 * len(page["held"]) - 1)
-    lowest = {run: min(values["loss"]) for run, values in ranges.items()}
-    assert min(lowest, key=lowest.get) == "weak views"
-    assert max(ranges["weak views"]["loss"]) < lowest["healthy"]
-    assert min(lowest["stuck"], lowest["collapsed"]) > ceiling - 0.1
-    stuck, collapsed = (ranges[run]["CKA with the start"] for run in ("stuck", "collapsed"))
-    assert min(stuck) > 0.95 > 0.6 > max(collapsed)
-    for what in ("spread", "uniformity", "alignment"):
-        assert np.abs(ranges["collapsed"][what]).max() < 0.005
-    ranks = {run: min(values["effective rank"]) for run, values in ranges.items()}
-    assert max(ranks, key=ranks.get) == "weak views"
-    pixels = {what: page["readouts"](page["pictures"])["linear" in what] for what in READOUTS}
-    for run, values in ranges.items():
-        if run == "healthy":
-            assert all(min(values[what]) > pixels[what] for what in READOUTS)
-        else:
-            assert any(max(values[what]) < pixels[what] for what in READOUTS)
-            apart = {what for what in READOUTS if (run, what) not in OVERLAP}
-            assert all(min(ranges["healthy"][what]) > max(values[what]) for what in apart)
 
 
 def test_solution_of_the_ceiling_prints_what_it_says(page, capsys):

@@ -1,7 +1,5 @@
 """Copies of one network under several losses, and outputs normalised or standardised, on images."""
 
-import dataclasses
-
 import numpy as np
 import pytest
 import torch
@@ -11,7 +9,7 @@ from clbook.experiments import images
 from clbook.experiments.images import norms, twins
 from clbook_book import records
 from clbook_book.course.photographs import figures
-from clbook_book.course.photographs.runs import OUTPUTS, copies
+from clbook_book.course.photographs.runs import copies
 
 SMALL = dict(train=60, test=20, width=4, batch=30, projector=(8, 6), epochs=2, warmup=0)
 
@@ -113,31 +111,11 @@ def test_records_of_runs_that_ended_early_have_the_first_losses():
     assert set(early) == {"steps"} and np.isfinite(early["steps"][0, 0])
 
 
-def record_of(name, results):
-    """The record `name`, of these results in place of its own."""
-    configs = tuple(result.config for result in results)
-    recipe = dataclasses.replace(records.recipes()[name], configs=configs)
-    return records.labelled(recipe, results)
-
-
-def test_figures_and_tables_say_what_they_show(monkeypatch):
-    runs = [twins.run(twins.Config(**SMALL, seed=seed)) for seed in range(3)]
-    record = record_of("photographs-mnist", runs)
-    taus = [
-        twins.Config(**SMALL, others="nscl", tau=tau, seed=s)
-        for tau in (0.1, 1.0)
-        for s in range(3)
-    ]
-    other = record_of("photographs-mnist-tau", [twins.run(config) for config in taus])
-    assert "MNIST, weight gap to DCL: NSCL" in figures.twins(record, record).alt
-    assert "CIFAR-10, RSA: tau = 0.1" in figures.temperatures(record, record, other, other).alt
-    assert "CL (DCL)" in figures.accuracies(record, record)._repr_html_()
-    kinds = [
-        {"outputs": like.outputs, "tau": like.tau, "tau_ratio": like.tau_ratio, "seed": seed}
-        for like in OUTPUTS.values()
-        for seed in range(3)
-    ]
-    outputs = [norms.run(norms.Config(**SMALL, every=2, **kind)) for kind in kinds]
-    kept = record_of("photographs-norms", outputs)
-    assert "after it, norm: effective rank" in figures.spectra(kept).alt
-    assert "1 and 0.7" in figures.readouts(kept)._repr_html_()
+def test_figures_and_tables_say_what_the_records_have():
+    names = "mnist", "cifar10", "mnist-tau", "cifar10-tau", "norms"
+    mnist, cifar, *taus, outputs = (records.load(f"photographs-{name}") for name in names)
+    assert "MNIST, weight gap to DCL: NSCL" in figures.twins(mnist, cifar).alt
+    assert "CIFAR-10, RSA: tau = 0.1" in figures.temperatures(mnist, cifar, *taus).alt
+    assert "CL (DCL)" in figures.accuracies(mnist, cifar)._repr_html_()
+    assert "after it, norm: effective rank" in figures.spectra(outputs).alt
+    assert "1 and 0.7" in figures.readouts(outputs)._repr_html_()

@@ -888,19 +888,6 @@ def test_the_name_of_a_datum_stays_inside_the_picture(drawn):
         assert place["x"] + place["width"] <= stage["x"] + stage["width"], part
 
 
-def test_buttons_stay_in_sight_where_the_controls_are_higher_than_their_room(visit, address):
-    page = visit(address, width=390, height=480)
-    figure = figure_of(page, 2)  # with cells
-    figure.locator(".clbook-stage").evaluate("e => e.scrollIntoView({ block: 'start' })")
-    bench = figure.locator(".clbook-bench")
-    assert bench.evaluate("e => e.scrollHeight > e.clientHeight + 20")
-    for name in ("Play", "To the end", "Reset", "All cells", "Guide me"):
-        button = figure.get_by_role("button", name=name, exact=True)
-        if button.count():
-            box = button.bounding_box()
-            assert box["y"] + box["height"] <= 480, name
-
-
 @pytest.mark.parametrize("height", [844, 664])
 def test_on_a_phone_cells_leave_room_for_picture_and_sentence(visit, address, height):
     """More than half of the screen is the picture's; what the chosen cell comes to is seen below it."""

@@ -373,38 +373,20 @@ def test_settings_of_another_class_are_another_run():
 # Files that cannot be read or written.
 
 
-def damaged(path):
-    path.write_bytes(path.read_bytes()[:-30])
+SPOIL = {
+    "cut": lambda path: path.write_bytes(path.read_bytes()[:-30]),
+    "empty": lambda path: path.write_bytes(b""),
+    "garbage": lambda path: path.write_bytes(b"\xa2 no pickle"),
+    "foreign": lambda path: joblib.dump({"a": 1}, path),
+    "of another config": lambda path: joblib.dump((toy.Config(a=2.0), toy.run(toy.Config())), path),
+    "of another kind": lambda path: joblib.dump((toy.Config(), {"z": 1.0}), path),
+    "of a class that is gone": lambda path: path.write_bytes(
+        pickle.dumps(Reader()).replace(b"Reader", b"Radeer")
+    ),
+}
 
 
-def empty(path):
-    path.write_bytes(b"")
-
-
-def garbage(path):
-    path.write_bytes(b"\xa2 no pickle")
-
-
-def foreign(path):
-    joblib.dump({"a": 1}, path)
-
-
-def of_another_config(path):
-    joblib.dump((toy.Config(a=2.0), toy.run(toy.Config(a=2.0))), path)
-
-
-def of_another_kind(path):
-    joblib.dump((toy.Config(), {"z": 1.0}), path)
-
-
-def of_a_class_that_is_gone(path):
-    path.write_bytes(pickle.dumps(Reader()).replace(b"Reader", b"Radeer"))
-
-
-@pytest.mark.parametrize(
-    "spoil",
-    [damaged, empty, garbage, foreign, of_another_config, of_another_kind, of_a_class_that_is_gone],
-)
+@pytest.mark.parametrize("spoil", SPOIL.values(), ids=SPOIL)
 def test_a_file_that_is_no_result_counts_as_missing_and_is_named(cache, spoil):
     first, second = sweep(toy.run, [toy.Config(), toy.Config(a=3.0)], n_jobs=1)
     path = store.path_of(toy.run, toy.Config())

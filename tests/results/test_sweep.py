@@ -160,20 +160,20 @@ def test_two_processes_on_one_grid_lose_nothing_and_leave_whole_files(cache):
     assert first.seconds in [result.seconds for _, result in kept], "it was made again"
 
 
-@pytest.mark.parametrize("run", ["run", None, toy.Config()])
-def test_a_run_that_is_no_function_is_refused_in_words(run):
-    with pytest.raises(ValueError, match="^run = .* is not allowed: run must be a function"):
-        sweep(run, [toy.Config()])
-
-
-def test_a_run_that_returns_nothing_is_told_so(cache):
-    with pytest.raises(ValueError, match="run returned nothing: it must return an Outcome"):
-        sweep(lambda config: None, [toy.Config()])
-
-
-def test_a_run_that_takes_no_record_is_not_asked_for_one(cache):
+def test_arguments_that_make_no_sweep_are_refused_in_words(cache):
+    one, no_list = [toy.Config()], "it must be a list of settings"
+    of_settings = "configs = .* is not allowed: it must be settings such"
+    wrong = [(run, one, "run = .* is not allowed: run must be a function") for run in ("a", None)]
+    wrong.append((lambda config: None, one, "run returned nothing: it must return an Outcome"))
+    for configs, given in ((one[0], r"Config\(\)"), (toy.Config, ".*Config'>"), (None, "None")):
+        wrong.append((toy.run, configs, f"configs = {given} is not allowed: {no_list}"))
+    for configs in ({"a": toy.Config()}, [1, 2], [toy.Config(), None], "abc", [one]):
+        wrong.append((toy.run, configs, of_settings))
+    for run, configs, says in wrong:
+        with pytest.raises(ValueError, match=f"^{says}"):
+            sweep(run, configs)
     with pytest.raises(ValueError, match=r"record = \('a',\) is not allowed: it must be \(\) for"):
-        sweep(lambda config: toy.run(config), [toy.Config()], record=("a",))
+        sweep(lambda config: toy.run(config), one, record=("a",))
 
 
 def test_the_home_folder_may_be_written_as_a_tilde(monkeypatch):
@@ -187,23 +187,6 @@ def test_a_run_without_a_name_is_swept_and_not_stored(cache):
     for run in (lambda config: toy.run(config), functools.partial(toy.run)):
         assert [r.config.a for r in sweep(run, [toy.Config(), toy.Config(a=2.0)])] == [1.0, 2.0]
     assert not stored(cache)
-
-
-@pytest.mark.parametrize(
-    "configs, given", [(toy.Config(), r"Config\(\)"), (toy.Config, ".*Config'>"), (None, "None")]
-)
-def test_configs_that_are_no_list_are_refused_in_words(configs, given):
-    says = rf"^configs = {given} is not allowed: it must be a list of settings"
-    with pytest.raises(ValueError, match=says):
-        sweep(toy.run, configs)
-
-
-@pytest.mark.parametrize(
-    "configs", [{"a": toy.Config()}, [1, 2], [toy.Config(), None], "abc", [[toy.Config()]]]
-)
-def test_a_list_that_does_not_hold_settings_is_refused_in_words(configs):
-    with pytest.raises(ValueError, match=r"^configs = .* is not allowed: it must be settings such"):
-        sweep(toy.run, configs)
 
 
 def test_processes_are_used_without_asking(monkeypatch):
