@@ -6,7 +6,6 @@ from scipy.stats import spearmanr
 
 from clbook import theory
 from clbook.experiments.separability import condition
-from clbook.experiments.sphere import CLUSTERED
 from clbook_book.audit.judging import (
     Every,
     Finding,
@@ -319,25 +318,6 @@ def minimisers(alone, saddles, still):
         f"the second smallest is at least {least:.0e} of the largest; with several points a place "
         f"{', '.join(shared)} directions go down, at one place {one}",
         least - 1e-9,
-    )
-
-
-@measures("ls-uniform-start", 1)
-@measures("ls-uniform-deep", 4)
-def uniform_start(depth, uniform_trained, uniform_gentle, uniform_size):
-    mine = {"depth": depth}
-    small = uniform_trained.accuracy.sel(mine).max("step") >= CLUSTERED
-    large = uniform_size.accuracy.sel(mine).max("step") >= CLUSTERED
-    gentle = np.isfinite(uniform_gentle.clustered_at.sel(mine))
-    by_rate = small.transpose("lr", ..., "seed")
-    best = []
-    for d in large.d.values:
-        tried = [large.sel(d=d).values, *by_rate.sel(d=d).values]
-        best.append(max(tried, key=lambda runs: (runs.all(), runs.size)))
-    return Finding(
-        f"{counted(gentle)} runs below the stability limit; n = 2,000, beyond it, "
-        f"{counted(large)}; n = 200, at four rates, {counted(small)}",
-        *best,
     )
 
 
@@ -841,7 +821,7 @@ def full_size(fig6, uniform_size, uniform_batches):
     last = fig6.recorded_steps.max()
     at = cap.fillna(np.inf)
     early = (0.1 - cap / last).fillna(-1.0)
-    uniform = np.isfinite(uniform_size.separable_at.sel(d=2, depth=1))
+    uniform = np.isfinite(uniform_size.separable_at.sel(d=2))
     small = np.isfinite(uniform_batches.separable_at)
     by_rate = [f"{counted(one)} at lr {one.lr.item():g}" for one in small]
     return Finding(

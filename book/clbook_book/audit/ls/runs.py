@@ -22,7 +22,6 @@ from clbook_book.course.images import runs as images
 from clbook_book.course.kernel import runs as kernel
 from clbook_book.course.separability import runs as chapter
 from clbook_book.course.separability.runs import conditions, over_time
-from clbook_book.course.sphere import runs as on_spheres
 from clbook_book.records import by_name, fields, recorded
 
 THREE, FIVE = range(3), range(5)  # seeds
@@ -557,36 +556,37 @@ def printed_bounds():
 # Embeddings on the sphere (end of Section 3, Appendix D).
 
 
-@functools.cache
-def uniform_trained():
-    """Runs from a uniform start at four learning rates."""
-    return on_spheres.uniform()[0]
-
-
-@functools.cache
-def uniform_gentle():
-    """Runs from a uniform start at half the rate at which descent gets unstable."""
-    return on_spheres.uniform()[1]
+WHOLE_BATCH = sphere.Config(n=2000, start="uniform", lr=2.0, steps=16, record_every=2)
 
 
 @recorded(
     "ls-uniform-size",
     sphere.run,
-    combined(
-        sphere.Config(n=2000, start="uniform", lr=2.0, steps=16, record_every=2),
-        d=(2, 3),
-        depth=(1, 4),
-        seed=FIVE,
-    ),
+    combined(WHOLE_BATCH, d=(2, 3), seed=FIVE),
     curves=("accuracy",),
     start=0.3,
     record=("accuracy", "separable_at"),
     axes=AXES,
-    dims=("d", "depth", "seed"),
+    dims=("d", "seed"),
 )
 def uniform_size(results):
-    """LS Figures 6 and 7 from the uniform start with 2,000 points, all in one batch, the loss summed, five seeds."""
+    """LS Figure 6 from the uniform start with 2,000 points, all in one batch, the loss summed, five seeds."""
     return curves(results, "accuracy")
+
+
+@recorded(
+    "ls-uniform-deep",
+    sphere.run,
+    combined(WHOLE_BATCH.replace(depth=4, steps=300), d=(2, 3), seed=FIVE),
+    curves=("accuracy",),
+    start=0.01,
+    record=("accuracy",),
+    axes=AXES,
+    dims=("d", "seed"),
+)
+def uniform_deep(results):
+    """LS Figure 7: as Figure 6, with four hidden layers, 300 iterations, five seeds."""
+    return {name: over_time([getattr(r, name) for r in results]) for name in ("steps", "accuracy")}
 
 
 @recorded(

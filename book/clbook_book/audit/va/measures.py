@@ -7,7 +7,7 @@ from clbook import theory
 from clbook.experiments.sphere import CLUSTERED
 from clbook_book.audit.judging import Every, Finding, Measures, counted, listed, misprint, span
 from clbook_book.audit.va import closed_forms
-from clbook_book.audit.va.runs import BASE, BEYOND, gap_ratio, reached
+from clbook_book.audit.va.runs import BASE, BELOW, BEYOND, gap_ratio, reached
 
 measures = Measures()
 EXACT = 1e-12  # numbers in float64 that differ by less are called equal
@@ -125,18 +125,23 @@ def best_rate(rates: dict, by: float = np.inf) -> np.ndarray:
 
 @measures("va-uniform-start", "mlp", 1)
 @measures("va-uniform-deep", "mlp", 4)
-def clusters_come(net: str, depth: int, uniform) -> Finding:
+def clusters_come(net: str, depth: int, uniform, uniform_large) -> Finding:
     """Whether some learning rate brings the clusters out in every seed, in each setting of one network."""
     mine = of_network(uniform, net, depth)
+    size = uniform_large[depth]
+    large = size.accuracy.transpose(..., "step") >= CLUSTERED
     settings = by_setting(mine).values()
     found = [best_rate(rates) for rates in settings]
     soonest = [min(map(max, rates.values())) for rates in settings]
     when = f", by iteration {span(soonest, ',.0f')}" if np.isfinite(soonest).all() else ""
     came = np.isfinite(reached(mine))
     stayed = came & (mine.accuracy.isel(step=-1) >= CLUSTERED)
+    gentle = came[mine.lr.isin(BELOW[net, depth])]
     text = (
         f"at the best rate {np.sum(found)} of {np.size(found)} runs cluster{when}; at all rates "
-        f"{counted(came)}, and {stayed.sum():d} still have clusters at the end"
+        f"{counted(came)}, below the stability limit {counted(gentle)}, and {stayed.sum():d} still have "
+        f"clusters at the end; at LS's size {counted(large.any('step'))} within {size.recorded_steps.max():.0f} "
+        f"iterations, and {large[..., -1].sum():d} have them then"
     )
     return Finding(text, *found)
 

@@ -85,6 +85,11 @@ def uniform(results):
     return curves(results, "accuracy", "loss") | {"apart": apart}
 
 
+def uniform_large():
+    """{hidden layers: runs of 2,000 points from a uniform start, LS's sizes}."""
+    return {1: ls.uniform_size(), 4: ls.uniform_deep()}
+
+
 @recorded(
     "va-eq-18",
     run,
