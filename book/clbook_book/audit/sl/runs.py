@@ -154,6 +154,11 @@ BASIS = {f"48 columns, d = {d}": FEW.replace(d=d) for d in (8, 16, 24)}
 BASIS |= {
     f"{2 * n} columns": RANDOM_TABLE.replace(contexts=n) for n in (16, 20, 24, 28, 32, 40, 50, 100)
 }
+BASIS |= {  # at the rank of these tables, which is 4, below and above it
+    "48 columns, d = 4": FEW.replace(d=4),
+    "6 columns, d = 3": RANDOM_TABLE.replace(contexts=3, d=3),
+    "6 columns, d = 8": RANDOM_TABLE.replace(contexts=3, d=8),
+}
 BASIS["48 columns, symbols start at .01"] = FEW.replace(std=0.01)
 BASIS["48 columns, decay .0001"] = FEW.replace(decay=1e-4)
 BASIS["48 columns, decay .001"] = FEW.replace(decay=1e-3)
