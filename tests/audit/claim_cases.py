@@ -8,8 +8,10 @@ import xarray
 
 from clbook.experiments import landscape
 from clbook_book import records
+from clbook_book.audit.cs.measures import STANDARD
 from clbook_book.audit.sa.runs import COUNTS, TWINS
 from clbook_book.audit.sl.measures import BOTH, ONE, WITH
+from clbook_book.course.photographs.runs import OUTPUTS, SLOW
 
 NAN = np.nan
 
@@ -178,6 +180,16 @@ RECIPE = [
     ("recipe", p, sd, name) for p in (2, 1) for sd in (0.05, 0.1, 0.15) for name in ("1", "s")
 ]
 EQUAL = np.tile(np.diag(np.where(np.arange(8) < 4, 1.0, 0.9)), (5, 1, 1))  # gains of five maps
+def filled(rows):
+    """A record of outputs that fill as many axes evenly as {row: number} says, three seeds."""
+    numbers = np.array([*rows.values()])[:, None, None]
+    return record(
+        "variant seed axis_z",
+        {"variant": [*rows]},
+        spectrum_z=(np.arange(64) < numbers) * np.ones((1, 3, 1)),
+    )
+
+
 SL_AND_CS = {
     "sl-own-only": {"seen here": {"paper": TOGETHER, "defaults": TOGETHER}},
     "sl-own-longer": {"not seen here": own(**{WITH: {"at_half": 2.0}})},
@@ -187,6 +199,12 @@ SL_AND_CS = {
     },
     "sl-own-bands": {"seen here": own(), "undecided": own(**{BOTH: {"loss": 3.45}})},
     "cs-without-content": {"holds": {"lowered": [[1.2]]}},
+    "cs-photo-fig-2": {
+        "seen here": {
+            "norms": filled(dict.fromkeys(OUTPUTS, 8) | {STANDARD: 20}),
+            "slow": filled(dict.fromkeys(SLOW, 8)),
+        }
+    },
     "cs-prop-3-goal": {"holds": {"linear": dict.fromkeys(RECIPE, EQUAL)}},
 }
 CASES = LS_AND_VA | SA | SL_AND_CS
