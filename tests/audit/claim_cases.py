@@ -180,6 +180,8 @@ RECIPE = [
     ("recipe", p, sd, name) for p in (2, 1) for sd in (0.05, 0.1, 0.15) for name in ("1", "s")
 ]
 EQUAL = np.tile(np.diag(np.where(np.arange(8) < 4, 1.0, 0.9)), (5, 1, 1))  # gains of five maps
+
+
 def filled(rows):
     """A record of outputs that fill as many axes evenly as {row: number} says, three seeds."""
     numbers = np.array([*rows.values()])[:, None, None]

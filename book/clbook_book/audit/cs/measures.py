@@ -415,7 +415,9 @@ def before_is_better(norms, walls):
 def before_without_norm(norms):
     after, before = photo_readouts(norms)
     lead = (before - after)[1:]
-    return lists({"without the norm by": lead[0], "with two temperatures by": lead[1]}, *lead, form=".3f")
+    return lists(
+        {"without the norm by": lead[0], "with two temperatures by": lead[1]}, *lead, form=".3f"
+    )
 
 
 def changed(readouts: np.ndarray, row: int) -> tuple[str, np.ndarray]:
