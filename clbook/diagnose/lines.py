@@ -347,7 +347,7 @@ def projector(s: Subject) -> list[Line]:
     rule = f"below it by more than {ERRORS:g} standard errors"
     reference = {"before the projector": other}
     name = "linear probe of what is used"
-    return [Line(name, found, reference, says, alarm, rule, "content_style")]
+    return [Line(name, found, reference, says, alarm, rule, "projectors")]
 
 
 def separability(s: Subject) -> list[Line]:
@@ -386,7 +386,7 @@ def named_factors(s: Subject) -> list[Line]:
         if known:
             most = max(known, key=known.__getitem__)
             says += f" Of the layers, most is in {most}, {share(max(known[most], 0))}."
-        lines.append(Line(f"R2 of {name}", found, reference, says, False, "", "content_style"))
+        lines.append(Line(f"R2 of {name}", found, reference, says, False, "", "projectors"))
     return lines
 
 

@@ -163,7 +163,7 @@ RANKS = Words(
         "Most dimensions have collapsed."
     ),
     rule=f"less than {share(RANK)} of a Gaussian sample of the same size",
-    page="content_style",
+    page="projectors",
     share="rank.share",
     zone=(-math.inf, RANK),
 )
