@@ -418,6 +418,7 @@ window.clbookHere ??= (() => {
         train();
         const rows = await done, last = rows.at(-1);
         const found = { steps: rows.map(({ t }) => t), ...last?.row }; // nothing, where it was stopped at once
+        if (last) found.goals = tasks.met(setup.goals, last.row, asked);
         for (const guest of guests) Object.assign(found, guest?.found?.(rows));
         for (const key of Object.keys(found)) if (key.endsWith("_at")) found[key] = found[key][0] < 0 ? null : found[key][0];
         return found;

@@ -1,7 +1,7 @@
 // Points that a reader moves, adds and takes away, and their embedding while it trains. The step is the traced one of the
 // package; what is written here is what a reader may do to the points.
 window.clbookPlay ??= (() => {
-  const { fixed, sized, plane } = clbookDrawing, { check } = clbookSettings, { board } = clbookTasks;
+  const { fixed, sized, plane } = clbookDrawing, { check } = clbookSettings, { board, met } = clbookTasks;
   const { reduced, moved, shown, pressed } = clbookBlock;
   const A_FRAME = 2, AT_ONCE = 40; // steps for each picture, and where motion is reduced
   const percent = (v) => `${Math.round(100 * v)} %`;
@@ -69,11 +69,12 @@ window.clbookPlay ??= (() => {
       going = false;
       train.textContent = "Train";
       look();
-      const reached = word === "After" ? achieved(run().recorded, { network: way ? "off" : "on" }) : "";
+      const set = { network: way ? "off" : "on" }, reached = word === "After" ? achieved(run().recorded, set) : "";
+      const goals = met(setup.goals, run().recorded, set);
       say(run().recorded.z.every(Number.isFinite) ? `${word} ${run().t} steps ${setup.ways[way]}: ${measured()}.${reached}`
         : "The run diverged. Press Reset.");
       const found = Object.entries(run().recorded).map(([key, values]) => [key, Array.from(values)]);
-      waiting.forEach((done) => done({ t: run().t, ...Object.fromEntries(found) }));
+      waiting.forEach((done) => done({ t: run().t, ...Object.fromEntries(found), goals }));
       waiting = [];
     }
 

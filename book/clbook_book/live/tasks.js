@@ -26,6 +26,8 @@ window.clbookTasks ??= (() => {
     });
   }
 
+  const met = (goals, row, settings) => goals.filter((goal) => reached(goal, row, settings)).map(({ words }) => words);
+
   // What is kept, in this browser alone; one that keeps nothing for a file forgets it with the page.
   function kept(store) {
     try { return JSON.parse(localStorage.getItem(store)) ?? {}; } catch { return {}; }
@@ -52,12 +54,12 @@ window.clbookTasks ??= (() => {
     mark();
     return (row, settings) => {
       runs += 1;
-      const found = goals.filter((goal) => !(goal.words in done) && reached(goal, row, settings));
-      for (const { words } of found) done[words] = runs;
+      const found = met(goals, row, settings).filter((words) => !(words in done));
+      for (const words of found) done[words] = runs;
       if (found.length) keep(GOALS, mine, done);
       mark();
-      return found.map(({ words }) => ` You have reached a goal: ${words}.`).join("");
+      return found.map((words) => ` You have reached a goal: ${words}.`).join("");
     };
   }
-  return { PREDICTIONS, page, entry, phrase, kept, keep, board };
+  return { PREDICTIONS, page, entry, phrase, kept, keep, met, board };
 })();
