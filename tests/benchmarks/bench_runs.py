@@ -5,13 +5,12 @@
 The step is that of `separability`'s default: 100 points, one view each, 100 tanh units, LS eq. 12, full gradient; the
 runs differ in eps, tau and seed. One process, one thread. Every contender runs once a round, in turn, so that a busy
 machine slows all alike; the median over the rounds of each contender's time relative to the plain loop in the same
-round is printed. Nothing is recorded but the first time of separation, by all but the plain loop, vmap and JAX.
+round is printed. Nothing is recorded but the first time of separation, by all but the plain loop and vmap.
 """
 
 import argparse
 import itertools
 import math
-import os
 import pathlib
 import statistics
 import sys
@@ -129,48 +128,6 @@ def vmapped(configs, steps, device):
     return go
 
 
-def jaxed(configs, steps, device):
-    """JAX: vmap over the runs of a scan over the steps, compiled."""
-    os.environ["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
-    import jax
-    import jax.numpy as jnp
-
-    nets = [
-        [p.detach().numpy() for p in MLP((2, 100, 1), "tanh", stream(c.seed, 2)).parameters()]
-        for c in configs
-    ]
-    weights = [jnp.stack(same) for same in zip(*nets)]
-    x = jnp.stack([dataset(c)[0].numpy() for c in configs])
-    R = jnp.stack([start(c).numpy() for c in configs])
-    tau, lr = (jnp.array([getattr(c, name) for c in configs]) for name in ("tau", "lr"))
-    keys, noise = jnp.stack([jax.random.PRNGKey(c.seed) for c in configs]), configs[0].noise
-
-    def net(w, x):
-        return jnp.tanh(x @ w[0].T + w[1]) @ w[2].T + w[3]
-
-    def objective(w, w0, x, v, R, tau):
-        f, g = (net(w, y) - net(w0, y) + R for y in (x, v))
-        logits = -jnp.square(f[:, None, 0] - g[None, :, 0]) / (2 * tau)
-        return -jnp.diagonal(jax.nn.log_softmax(logits, -1)).mean() - math.log(len(x))
-
-    def train(w, x, R, tau, lr, key, count):
-        def step(carry, _):
-            w, key = carry
-            key, now = jax.random.split(key)
-            g = jax.grad(objective)(w, w0, x, x + noise * jax.random.normal(now, x.shape), R, tau)
-            return ([p - lr * q for p, q in zip(w, g)], key), None
-
-        w0 = w
-        return jax.lax.scan(step, (w, key), None, length=count)[0]
-
-    trained = jax.jit(jax.vmap(train, in_axes=(0, 0, 0, 0, 0, 0, None)), static_argnums=6)
-
-    def go(count=steps):
-        jax.block_until_ready(trained(weights, x, R, tau, lr, keys, count))
-
-    return go
-
-
 def main():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -188,7 +145,6 @@ def main():
         "ours, side by side": (ours, configs),
         "torch.func.vmap": (vmapped, configs),
         "ours, side by side, compiled": (lambda *a: ours(*a, compile=True), configs),
-        "JAX vmap + scan": (jaxed, configs),
     }
     contenders = {}
     with one_thread():
@@ -201,7 +157,7 @@ def main():
                     go = make(those, arguments.steps, device)
                 go()  # compiled and warm
                 contenders[name] = go, len(those)
-            except (ImportError, RuntimeError) as error:
+            except RuntimeError as error:
                 print(f"{name}: left out ({str(error).splitlines()[0]})")
         rounds = []
         for _ in range(arguments.rounds):
