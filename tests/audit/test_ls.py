@@ -178,11 +178,6 @@ def test_the_widest_gap_is_that_of_the_best_weights():
     assert repair.widest(R, apart, first) == np.inf
 
 
-def test_eq_14_is_the_gradient_for_a_similarity_that_is_one_at_zero():
-    plain, printed, corrected = exact.pairwise(7)
-    assert plain < 1e-12 and corrected < 1e-12 and printed == pytest.approx(2.0)
-
-
 def test_a_later_start_of_a_run_has_the_ratio_of_its_own_time():
     run = separability.run(
         separability.Config(steps=60, record_every=10),

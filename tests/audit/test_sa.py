@@ -2,7 +2,6 @@
 
 import math
 
-import numpy as np
 import pytest
 import torch
 from torch.autograd.functional import hessian, jacobian
@@ -13,12 +12,10 @@ from clbook.experiments.alignment.surrogate import Config, batches, table, views
 from clbook_book.audit.sa import lemmas
 from clbook_book.audit.sa.lemmas import batch_losses
 from clbook_book.audit.sa.weights import (
-    TIGHT,
     Free,
     OnNetwork,
     run_circle,
     run_free,
-    run_from_one_angle,
     run_network,
     run_wide_network,
 )
@@ -96,23 +93,6 @@ def test_the_gradients_of_eq_1_are_derivatives_of_the_batch_losses():
     torch.testing.assert_close(slopes, expected, atol=1e-12, rtol=0)
 
 
-def test_masses_of_equal_cosines_attain_lemma_4_and_others_do_not():
-    labels = torch.tensor([0, 0, 1, 1, 2])
-    ones = torch.ones(5, 10, dtype=torch.float64)
-    np.testing.assert_allclose(lemmas.mass_shares(ones, labels, 0.3), [1, 0], atol=1e-12)
-    same = torch.where((labels[:, None] == labels).tile(2), 1.0, -1.0).double()
-    np.testing.assert_allclose(lemmas.mass_shares(same, labels, 0.3), [1, 1], atol=1e-12)
-    z1, z2, y = views(SMALL)
-    assert (lemmas.mass_shares(table(z1, z2), y, 0.3) < 1).all()
-
-
-def test_gradients_and_curvature_of_lemmas_2_and_3():
-    squares, display = lemmas.anchors(*views(SMALL), 0.5)
-    np.testing.assert_allclose(squares, display, atol=1e-12)
-    assert squares.shape == (2, 9)
-    assert (lemmas.batch_curvature(SMALL) <= 1 + 1e-9).all()
-
-
 def test_positives_move_no_further_than_the_step_sizes_allow():
     for eta in (0.1, 10.0):
         config = Config(n=40, batch=20, tau=0.7, eta=eta, steps=50)
@@ -139,15 +119,6 @@ def test_in_many_dimensions_free_embeddings_that_begin_unrelated_move_as_the_sur
     assert result.cosine[-1] > 0.8
     wide = run_wide_network(SMALL, device="cpu", record=("cosine",))
     assert wide.cosine[-1] < 0.5 and wide.moved[-1] > 0
-
-
-def test_from_nearly_one_angle_the_weights_part_exponentially_at_first():
-    config = Config(
-        n=12, classes=4, batch=12, tau=0.5, eta=0.2, steps=200, record_every=50, spread=1.0
-    )
-    result = run_from_one_angle(config, device="cpu")
-    grown = result.drift[2:] / result.drift[1:-1]
-    assert result.drift[1] < 100 * TIGHT and (grown > 5).all()
 
 
 def test_with_a_view_for_each_place_the_bound_fails_for_large_batches_alone():

@@ -13,7 +13,6 @@ from clbook.explore import controls
 from clbook.models import mlp
 from clbook.results.sweep import sweep
 from clbook.training import settings
-from clbook_book.audit.ls.exact import constant_gradient
 from clbook_book.course.separability import figures
 
 SEEDS = range(5)
@@ -264,10 +263,6 @@ def test_condition_reads_the_run_up_to_separation():
     assert measured.auc(measured.ratio_frozen) == 1.0
     drift_at_separation = results[0].drift[results[0].steps <= results[0].separable_at].max()
     assert measured.delta[0] == drift_at_separation < results[0].drift.max()
-
-
-def test_a_constant_map_is_at_rest():
-    assert constant_gradient(n=20, tau=0.1) == 0
 
 
 def test_the_growth_of_a_gap_is_measured_where_it_is_exponential():

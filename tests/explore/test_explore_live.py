@@ -608,14 +608,6 @@ def test_the_overview_shows_texts_as_texts_in_rows_of_their_own():
     assert "Rows: a" in head.value
 
 
-def test_a_slider_below_its_entry_is_as_high_as_a_slider():
-    field = settings.fields(separability.Config)["tau"]
-    base = separability.Config()
-    shown = controls.row(field, controls.control(field, base.tau, base, explored=False), base)
-    slider = shown.children[1]
-    assert slider.layout.flex == "0 0 auto"  # with a basis in em it would be that high
-
-
 def test_a_first_picture_that_takes_long_is_kept_too(front):
     front.execute("from clbook.explore import live\nlive.PATIENCE = 0.0\np = show(delay=0.02); p")
     p = Panel(front)

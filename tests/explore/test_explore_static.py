@@ -529,21 +529,6 @@ def test_a_guide_is_seen_together_with_the_picture(visit, address, size):
             following.click()
 
 
-def test_what_is_clicked_in_a_guide_stays_in_its_place(page):
-    figure, links = figure_of(page, 1), page.locator("a[href^='#length:']")
-    links.nth(1).evaluate("link => link.append(' and more'.repeat(100))")  # many lines
-    figure.get_by_role("button", name="Guide me").click()
-    words, following = figure.locator(".clbook-sentence"), figure.locator("[data-guide=next]")
-    wait_alt(page, expected(1, steps=3), 1)
-    assert words.inner_text().startswith("1 of") and "and more" not in words.inner_text()
-    tall = "words => words.offsetHeight"
-    before = words.evaluate(tall)
-    following.click()
-    wait_alt(page, expected(-1), 1)
-    assert "and more" in words.inner_text()
-    assert words.evaluate(tall) == before > 60
-
-
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_guide_and_copy_are_no_barriers(visit, address, theme):
     page = visit(address, color_scheme=theme, height=500)
@@ -848,60 +833,6 @@ def test_a_phone_shows_all_frames_on_one_scale(drawn):
     }""")
     assert len(tiles) == FRAMES and len(tiles[0]) == 2
     assert all(each == tiles[0] for each in tiles)
-
-
-def test_on_a_phone_words_across_panels_do_not_tie_them(drawn):
-    """A title over two panels and a remark below both stand in parts of their own, and nothing is scrolled sideways."""
-
-    def figure(result):
-        fig, ((left, right),) = style.axes(2)
-        for ax in (left, right):
-            ax.plot([0, 1], [0, 1])
-        fig.suptitle("over both of them")
-        fig.supxlabel("a remark below both of them")
-        return style.Picture(fig, "two lines")
-
-    page = drawn(figure, 390, a=(1, 4))
-    width, rows, ways = page.evaluate("""async () => {
-      const data = await clbookFrames.unpack(document.querySelector(".clbook-frames").textContent);
-      const at = (tall) => clbookFrames.arranged(data, data.frames[0], 350, tall), { width, tiles } = at();
-      return [width, tiles.map((tile) => tile.y), [at(), at(400), at(1)].map((each) => each.tiles[0].scale)]; }""")
-    assert width <= 350 and len(set(rows)) == 4, "title, panel, panel, remark"
-    assert ways[0] > ways[1] >= ways[2], "as low as asked, down to the smallest letters"
-
-
-def test_the_name_of_a_datum_stays_inside_the_picture(drawn):
-    def figure(result):
-        fig, ((ax,),) = style.axes(1)
-        ax.plot([0, 1], [0, 1], label="a name of many words " * 8)
-        return style.Picture(fig, "a line")
-
-    page = drawn(figure, 800, a=(1, 4))
-    image, readout = page.locator("figure.clbook-explorer img"), page.locator(".clbook-readout")
-    box = image.bounding_box()
-    for part in (0.2, 0.45, 0.55, 0.9):
-        up = 0.9 - part * 0.8
-        page.mouse.move(box["x"] + part * box["width"], box["y"] + up * box["height"])
-        readout.wait_for(state="visible")
-        place, stage = readout.bounding_box(), page.locator(".clbook-stage").bounding_box()
-        assert place["x"] >= stage["x"], part
-        assert place["x"] + place["width"] <= stage["x"] + stage["width"], part
-
-
-@pytest.mark.parametrize("height", [844, 664])
-def test_on_a_phone_cells_leave_room_for_picture_and_sentence(visit, address, height):
-    """More than half of the screen is the picture's; what the chosen cell comes to is seen below it."""
-    page = visit(address, width=390, height=height, has_touch=True)
-    figure = figure_of(page, 2)  # with cells
-    figure.locator(".clbook-stage").evaluate("e => e.scrollIntoView({ block: 'start' })")
-    figure.locator(".clbook-pad input").first.tap()
-    bench, said = figure.locator(".clbook-bench"), figure.locator(".clbook-pad output")
-    buttons = figure.locator(".clbook-buttons")
-    assert bench.bounding_box()["height"] <= 0.45 * height + 3  # its padding
-    words, row = said.bounding_box(), buttons.bounding_box()
-    assert words["height"] > 0 and words["y"] + words["height"] <= row["y"] + 1
-    assert bench.bounding_box()["y"] <= words["y"]
-    assert row["y"] + row["height"] <= height and row["height"] < 2 * 44, "buttons in one row"
 
 
 def test_print_has_no_buttons_and_says_the_setting(page):

@@ -321,19 +321,21 @@ def test_a_table_asks_for_a_path(read):
     answers_or_names_it(read, {"path": "own.npz"}, kinds)
 
 
-def test_classes_and_k_are_whole_and_labels_are_whole_numbers():
-    for call in (
-        lambda: data.balanced_labels(6, 2.5),
-        lambda: data.clusters(6, 2.5, 0.1, generator()),
-        lambda: data.row(6, 2.5, 0.1, 2, generator()),
+def test_classes_and_k_are_whole_and_a_spread_is_a_number():
+    for call, name, says in (
+        (lambda: data.balanced_labels(6, 2.5), "classes = 2.5", "classes must be a whole"),
+        (
+            lambda: data.clusters(6, 2.5, 0.1, generator()),
+            "classes = 2.5",
+            "classes must be a whole",
+        ),
+        (lambda: data.row(6, 2.5, 0.1, 2, generator()), "classes = 2.5", "classes must be a whole"),
+        (lambda: data.modadd(6, 2.5), "k = 2.5", "k must be a whole number"),
+        *(
+            (lambda s=s: data.clusters(6, 2, s, generator()), "spread", "spread must be a number")
+            for s in (np.nan, np.inf, -1.0, 1e40)
+        ),
     ):
-        with pytest.raises(
-            ValueError, match="classes = 2.5 is not allowed: classes must be a whole"
-        ):
+        with pytest.raises(ValueError, match=f"{name}.* is not allowed: {says}"):
             call()
-    with pytest.raises(ValueError, match="k = 2.5 is not allowed: k must be a whole number"):
-        data.modadd(6, 2.5)
-    for spread in (np.nan, np.inf, -1.0, 1e40):
-        with pytest.raises(ValueError, match="spread = .* is not allowed: spread must be a number"):
-            data.clusters(6, 2, spread, generator())
     assert data.balanced_labels(np.int64(6), np.int64(2)).dtype == torch.int64

@@ -234,23 +234,19 @@ def test_networks_without_a_kernel_are_refused(model, message):
         kernels.empirical(model, torch.arange(15.0).view(5, 3))
 
 
-@pytest.mark.parametrize(
-    ("x", "said"),
-    [(torch.ones(0, 3), r"Tensor \(0, 3\)"), (torch.ones(5, 3).numpy(), r"ndarray \(5, 3\)")],
-)
-def test_inputs_without_a_kernel_are_refused(x, said):
-    says = rf"x = {said} is not allowed: x must be a Tensor \(n, ...\), n >= 1"
-    with pytest.raises(ValueError, match=says):
-        kernels.empirical(nn.Linear(3, 2), x)
-
-
-def test_inference_mode_is_named():
+def test_inputs_without_a_kernel_are_refused():
     with torch.inference_mode():
         made = torch.ones(5, 3)
-        with pytest.raises(ValueError, match="inference_mode"):
-            kernels.empirical(nn.Linear(3, 2), torch.ones(5, 3))
-    with pytest.raises(ValueError, match="inference_mode"):
-        kernels.empirical(nn.Linear(3, 2), made)
+    says = r"x = {} is not allowed: x must be a Tensor \(n, ...\), n >= 1"
+    for x, said in (
+        (torch.ones(0, 3), says.format(r"Tensor \(0, 3\)")),
+        (torch.ones(5, 3).numpy(), says.format(r"ndarray \(5, 3\)")),
+        (made, "inference_mode"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            kernels.empirical(nn.Linear(3, 2), x)
+    with torch.inference_mode(), pytest.raises(ValueError, match="inference_mode"):
+        kernels.empirical(nn.Linear(3, 2), torch.ones(5, 3))
 
 
 def test_a_network_that_has_overflowed_has_a_kernel_that_is_not_finite(generator):
@@ -345,14 +341,6 @@ def test_the_kernel_of_a_diverged_network_is_not_finite(weight):
     assert not K.isfinite().any()
 
 
-def test_one_hidden_refuses_what_it_cannot_mean():
-    B, x = torch.ones(4, 2), torch.ones(3, 2)
-    with pytest.raises(ValueError, match="activation = 'sine'"):
-        kernels.one_hidden(B, x, "sine", 1, 1.0)
-    with pytest.raises(ValueError, match="d = 3"):
-        kernels.one_hidden(B, x, "tanh", 3, 1.0)
-
-
 @pytest.mark.parametrize("labels", [[0, 0, 1, 1, 1], [0, 1, 2, 0, 2]])
 def test_scores_from_the_kernel_are_scores_of_the_gradients(labels, generator):
     """LS condition (c) and the centred alignment, from gradients and centring matrices written out."""
@@ -406,14 +394,15 @@ def test_scores_refuse_bad_input(score, K, labels, message):
         score(K, labels)
 
 
-def test_the_alignment_of_a_constant_kernel_is_undefined():
-    with pytest.raises(ValueError, match="K must be a kernel that is not constant"):
-        kernels.alignment(torch.full((4, 4), 0.1), [0, 1, 0, 1])
+ONES = torch.ones(4, 4)
 
 
 @pytest.mark.parametrize(
     ("build", "message"),
     [
+        (lambda: kernels.one_hidden(ONES, ONES, "sine", 1, 1.0), "activation = 'sine'"),
+        (lambda: kernels.one_hidden(ONES, ONES, "tanh", 3, 1.0), "d = 3"),
+        (lambda: kernels.alignment(0.1 * ONES, [0, 1, 0, 1]), "K must be a kernel that is not co"),
         (lambda: models.MLP((3,)), "widths"),
         (lambda: models.MLP((3, 0, 1)), "widths"),
         (lambda: models.MLP((3, 2.5)), "widths"),
@@ -424,7 +413,7 @@ def test_the_alignment_of_a_constant_kernel_is_undefined():
         (lambda: models.MLP((3, 2), generator=0), "generator = 0"),
     ],
 )
-def test_networks_refuse_bad_sizes(build, message):
+def test_networks_and_kernels_refuse_what_they_cannot_mean(build, message):
     with pytest.raises(ValueError, match=message):
         build()
 

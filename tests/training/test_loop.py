@@ -87,51 +87,45 @@ def test_what_is_no_settings_is_refused(config):
         toy.run(config)
 
 
-def test_a_setting_without_a_meaning_is_refused():
-    @dataclasses.dataclass(frozen=True)
-    class Bare(Settings):
-        a: float = 1.0
-
-    @dataclasses.dataclass(frozen=True)
-    class Field(Settings):  # a plain field of a dataclass, which has other metadata
-        a: float = dataclasses.field(default=1.0)
-
-    for kind in (Bare, Field):
-        says = rf"in {kind.__name__} it must be setting\(1.0, 'what it means'"
-        with pytest.raises(ValueError, match=f"^a = 1.0 is not allowed: {says}"):
-            kind()
+class Bare(Settings):
+    a: float = 1.0
 
 
-def test_settings_that_are_no_frozen_dataclass_are_refused():
-    class Plain(Settings):
-        lr: float = setting(0.1, "a rate")
-
-    @dataclasses.dataclass
-    class Open(Settings):
-        lr: float = setting(0.1, "a rate")
-
-    class More(toy.Config):
-        lr: float = setting(0.1, "a rate")
-
-    for kind in (Plain, Open, More):
-        with pytest.raises(
-            ValueError, match=f"^{kind.__name__} is not allowed: .* frozen dataclass"
-        ):
-            kind()
+class Field(Settings):  # a plain field of a dataclass, which has other metadata
+    a: float = dataclasses.field(default=1.0)
 
 
-def test_a_default_that_is_no_setting_is_refused_where_it_stands():
-    says = "^default = None is not allowed: default must be True or False"
-    with pytest.raises(ValueError, match=says):
-        setting(None, "nothing")
+class Rate(Settings):
+    lr: float = setting(0.1, "a rate")
 
-    class Whole(Settings):
-        __annotations__ = {"lr": "float"}
-        lr = setting(1, "a rate")
 
-    whole = dataclasses.dataclass(frozen=True)(Whole)
-    with pytest.raises(ValueError, match="^lr = 1 is not allowed: in Whole it is a float.* 1.0"):
-        whole()
+class More(toy.Config):
+    lr: float = setting(0.1, "a rate")
+
+
+class Whole(Settings):
+    __annotations__ = {"lr": "float"}
+    lr = setting(1, "a rate")
+
+
+frozen = dataclasses.dataclass(frozen=True)
+
+
+@pytest.mark.parametrize(
+    "kind, says",
+    [
+        (frozen(Bare), r"a = 1.0 is not .*: in Bare it must be setting\(1.0, 'what it means'"),
+        (frozen(Field), r"a = 1.0 is not .*: in Field it must be setting\(1.0, 'what it means'"),
+        (Rate, "Rate is not allowed: .* frozen dataclass"),
+        (dataclasses.dataclass(type("Open", (Rate,), {})), "Open is not .* frozen dataclass"),
+        (More, "More is not allowed: .* frozen dataclass"),
+        (frozen(Whole), "lr = 1 is not allowed: in Whole it is a float.* 1.0"),
+        (lambda: setting(None, "nothing"), "default = None .* must be True or False"),
+    ],
+)
+def test_settings_of_a_wrong_form_are_refused(kind, says):
+    with pytest.raises(ValueError, match=f"^{says}"):
+        kind()
 
 
 def test_a_result_may_say_itself_how_it_is_shown():
