@@ -61,6 +61,10 @@ SETTINGS = {
             "spread=0.1&eps=3.0&tau=0.01 spread=0.1&eps=3.0&tau=0.001",
             "spread=0.1 spread=0.1&eps=3.0",
         ),
+        (
+            "tau=0.003&noise=2.0 tau=0.003&noise=2.0&seed=1",
+            "tau=0.003 tau=0.003&noise=1.0 noise=2.0",
+        ),
     ],
     ("separability", "donut-here"): [
         ("lr_over_tau=0.15 lr_over_tau=0.13", "- eps=0.02"),
