@@ -9,6 +9,7 @@ import re
 import sys
 
 import pytest
+from clbook_goals import SETUP
 from sources import NOTEBOOKS, ROOT, cells
 
 HTML = ROOT / "_build" / "html"
@@ -64,5 +65,4 @@ def found(page):
 
 def blocks(page):
     """{name: setup} of the blocks of a page that train."""
-    setups = re.findall(r'class="clbook-here-setup">(.*?)</script>', source(page), re.DOTALL)
-    return {setup["name"]: setup for setup in map(json.loads, setups)}
+    return {setup["name"]: setup for setup in map(json.loads, SETUP.findall(source(page)))}

@@ -1,9 +1,10 @@
 """What a block asks of its reader: parsing, refusals, and when a run has reached a goal."""
 
 import math
+import re
 
 import pytest
-from blocks import blocks
+from blocks import BOOK, blocks
 from reaching import reached
 
 from clbook.experiments.separability import Config
@@ -78,6 +79,7 @@ def test_a_number_in_words_has_one_place():
 
 # (page, block): the quantity that its question is about, which is the first number in the status.
 QUANTITIES = {
+    ("bench", "bench"): "readout",
     ("landscape", "free"): "readout",
     ("overlap", "ring-here"): "accuracy",
     ("separability", "here"): "neighbours",
@@ -99,3 +101,10 @@ def test_the_quantity_of_its_question_is_a_number_in_the_status_of_a_block():
     # Toys, pulls and the thrown digits say their numbers by themselves.
     training = [each for each in blocks() if each.name not in ("play", "pull", "digits")]
     assert {(each.page, each.name): next(iter(each.says), None) for each in training} == QUANTITIES
+
+
+def test_no_two_scripts_define_one_global_name():
+    defined = r"^(?:window\.|\(window\.\w+ \?\?= {}\)\.|function |const |let |class )(\w+)"
+    scripts = [path for part in ("clbook", "book") for path in (BOOK.parent / part).rglob("*.js")]
+    names = [each for path in scripts for each in re.findall(defined, path.read_text(), re.M)]
+    assert len(names) > 40 and sorted(names) == sorted(set(names))

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import torch
 from blocks import BOOK, blocks
+from clbook_goals import SETUP
 from test_trace import in_page
 
 from clbook_book.live import graph, page
@@ -59,11 +60,8 @@ def test_what_jumps_sees_single_precision_as_torch_does(javascript, name):
 # The programs of the pages.
 
 HTML = BOOK.parent / "_build" / "html"
-PROGRAMS = re.compile(
-    r'<script type="application/json" class="clbook-here-setup">(?P<setup>.*?)</script>\s*'
-    r'<script type="text/plain" class="clbook-here-code">(?P<code>.*?)</script>',
-    re.DOTALL,
-)
+CODE = r'\s*<script type="text/plain" class="clbook-here-code">(.*?)</script>'
+PROGRAMS = re.compile(SETUP.pattern + CODE, re.DOTALL)
 SCRIPTS = re.compile(r'<script type="text/plain" class="([\w-]+)">(.*?)</script>', re.DOTALL)
 STEPS = 4
 
@@ -74,11 +72,11 @@ def built() -> dict:
     for path in sorted(HTML.rglob("*.html")):
         text = path.read_text(encoding="utf-8")
         for block in PROGRAMS.finditer(text):
-            setup = json.loads(block["setup"])
+            setup, code = json.loads(block[1]), block[2]
             shared = (
                 page.shared_code() if "shapes" in setup else ""
             )  # one whose points are moved has it
-            found[path.stem, setup["name"]] = setup, shared + block["code"]
+            found[path.stem, setup["name"]] = setup, shared + code
         kinds = {kind for kind, code in SCRIPTS.findall(text) if "function prepare(due)" in code}
         assert kinds <= {"clbook-here-code", "clbook-worker"}, (
             f"{path.stem} trains by {kinds}, of which no test knows"
