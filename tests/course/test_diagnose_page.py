@@ -1,26 +1,24 @@
-"""The page on diagnosis: each sick run is told from the healthy one by its line, in five of five seeds."""
+"""The patients of "Your own run": each sick run is told from the healthy one by its line, in five of five seeds."""
 
 import pathlib
 import re
 import sys
 import types
 
-import nbformat
 import numpy as np
 import pytest
 import torch
 from encoders import Timm, Transformer, noisy
 from torch import nn
 
-from clbook import diagnose, metrics
+from clbook import diagnose, metrics, records
 from clbook.diagnose import lines, measures
 from clbook.experiments.diagnose import HEALTHY, SICK, configs, run
 from clbook.experiments.diagnose import experiment as chapter
-from clbook_book.course.diagnose import figures
+from clbook_book.course.practice import patients
 
 ROOT = pathlib.Path(__file__).parents[2]
-NOTEBOOK = nbformat.read(ROOT / "book" / "diagnose.ipynb", as_version=4)
-TEXT = "\n\n".join(cell.source for cell in NOTEBOOK.cells if cell.cell_type == "markdown")
+REFERENCE = (ROOT / "book/api/diagnose.md").read_text()
 SEEDS = range(5)
 
 
@@ -144,18 +142,27 @@ def test_bars_are_bright_along_a_line_of_their_direction():
 
 def test_the_figure_marks_the_alarms(reports):
     shown = {name: reports[name][0] for name in ("healthy", *SICK)}
-    picture = figures.telling(shown)
+    picture = patients.telling(shown)
     assert "spread: tiny temperature;" in picture.alt
     assert "probe of what is used: projector used" in picture.alt
-    assert len(picture.fig.axes) == len(figures.LINES)
+    assert len(picture.fig.axes) == len(patients.LINES)
 
 
 # The page.
 
 
-def blocks(start):
-    """The blocks of Python in the text from a heading on."""
-    return re.findall(r"```python\n(.*?)```", TEXT[TEXT.index(start) :], re.S)
+def test_without_labels_three_patients_raise_an_alarm_and_three_do_not():
+    """Also on the hundred pictures that the page has of each."""
+    views = records.load("practice-patients").views
+    seen, whole = [], patients.reports()
+    for letter, name in patients.NAMES.items():
+        config = configs()[name]
+        z1, z2 = views.sel(patient=name).dropna("dim").values
+        few = diagnose.report(z1, z2, tau=config.tau, batch=config.batch)
+        named = {line.name for line in few.alarms}
+        assert named <= {line.name for line in whole[name].alarms}
+        seen += [letter] if named else []
+    assert seen == ["Q", "T", "U"] and not whole["healthy"].alarms
 
 
 def test_the_three_lines_for_other_models_run_as_they_stand(monkeypatch, tmp_path):
@@ -179,7 +186,8 @@ def test_the_three_lines_for_other_models_run_as_they_stand(monkeypatch, tmp_pat
     monkeypatch.chdir(tmp_path)
     z = np.random.default_rng(0).standard_normal((40, 5))
     names |= {"z1": z, "z2": z + 0.1, "z": z}
-    given = blocks("(dg-own)=")[:4]
+    own = REFERENCE[REFERENCE.index("## From a network") :]
+    given = re.findall(r"```python\n(.*?)```", own, re.S)
     for block in given:
         assert len(block.strip().splitlines()) <= 5
         found = dict(names)
@@ -187,10 +195,3 @@ def test_the_three_lines_for_other_models_run_as_they_stand(monkeypatch, tmp_pat
         (report,) = [value for value in found.values() if isinstance(value, diagnose.Report)]
         assert report.looked == 40
     assert len(given) == 4
-
-
-def test_the_solution_of_the_quiz_prints_an_alarm(capsys):
-    body = TEXT[TEXT.index("{solution} ex-dg-quiz") :]
-    code = re.search(r"```python\n(.*?)```", body, re.S)[1]
-    exec(code, {"results": [run(HEALTHY)], "diagnose": diagnose})
-    assert "the batch is too small" in capsys.readouterr().out

@@ -70,6 +70,28 @@ def three(folder):
     }
 
 
+def test_a_button_looks_at_its_example_and_a_file_is_not_read_with_its_fields(visit, tmp_path):
+    near, far = clouds(40, 6, seed=1), clouds(40, 6, seed=2, apart=3.0)
+    fields = {"tau": 0.02, "batch": 4}
+    examples = {
+        "patient A": (near["z1"], near["z2"], fields),
+        "patient B": (far["z1"], far["z2"], {"tau": 0.5, "batch": 32}),
+    }
+    page = visit(alone(inpage.in_page({"well": diagnose.report(**near)}, examples), tmp_path))
+    for name, (z1, z2, said) in examples.items():
+        page.evaluate("document.querySelector('figure').dataset.state = ''")
+        page.click(f"text={name}")
+        page.wait_for_function(WAIT)
+        half = (z1.astype(np.float16), z2.astype(np.float16))
+        report = diagnose.report(*half, **said)
+        assert f"{len(report.alarms)} alarm" in page.inner_text(".clbook-status").replace("no", "0")
+        for line in report.alarms:
+            assert line.says in page.inner_text(".clbook-diagnose ul")
+    np.savez(tmp_path / "own.npz", **{view: far[view] for view in ("z1", "z2")})
+    chosen(page, tmp_path / "own.npz")
+    assert page.input_value("[data-of=tau]") == "0.5" and not page.input_value("[data-of=batch]")
+
+
 @pytest.mark.parametrize("kind", ["npz", "npy", "csv", "two"])
 def test_the_page_has_the_numbers_and_words_of_python(page, tmp_path, kind):
     paths = three(tmp_path)[kind]

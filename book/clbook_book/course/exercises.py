@@ -651,7 +651,7 @@ def rank_logarithm(z):
     return entropy(size / size.sum())
 
 
-KNOWN["diagnose", "rank"] = Exercise(
+KNOWN["practice", "rank"] = Exercise(
     "effective_rank(z) of points (n, d), a number",
     few,
     rank,

@@ -98,15 +98,26 @@ window.clbookDiagnose ??= (root) => {
     });
   }
 
-  input.addEventListener("change", () => { if (input.files.length) diagnose(input.files); });
+  // A file of the reader's: what an example wrote into the fields is not about it.
+  const buttons = all(".clbook-examples button");
+  function own(chosen) {
+    for (const button of buttons) {
+      if (button.ariaPressed === "true") for (const field of [fields.tau, fields.batch]) field.value = field.defaultValue;
+      button.setAttribute("aria-pressed", false);
+    }
+    diagnose(chosen);
+  }
+
+  input.addEventListener("change", () => { if (input.files.length) own(input.files); });
   for (const field of Object.values(fields)) field.addEventListener("change", () => { if (files.length) diagnose(files); });
-  const button = one("button");
-  button?.addEventListener("click", () => {
-    const { name, file } = setup.example;
+  buttons.forEach((button, k) => button.addEventListener("click", () => {
+    const { name, file, fields: said } = setup.examples[k];
+    for (const [field, value] of Object.entries(said)) fields[field].value = value;
+    for (const other of buttons) other.setAttribute("aria-pressed", other === button);
     input.value = "";
     diagnose([new File([Uint8Array.from(atob(file), (letter) => letter.charCodeAt(0))], name)]);
-  });
-  if (button) button.disabled = false;
+  }));
+  for (const button of buttons) button.disabled = false;
   for (const field of [input, ...Object.values(fields)]) {
     field.disabled = false;
     field.addEventListener("keydown", (event) => event.stopPropagation());
@@ -114,8 +125,9 @@ window.clbookDiagnose ??= (root) => {
   for (const kind of ["dragenter", "dragover", "dragleave", "drop"]) drop.addEventListener(kind, (event) => {
     event.preventDefault();
     drop.classList.toggle("clbook-over", kind === "dragenter" || kind === "dragover");
-    if (kind === "drop" && event.dataTransfer.files.length) diagnose(event.dataTransfer.files);
+    if (kind === "drop" && event.dataTransfer.files.length) own(event.dataTransfer.files);
   });
-  status.textContent = "No file yet. Choose one, or drop it here: it stays on your computer.";
+  const offer = buttons.length ? "Press a button, or choose a file or drop it here" : "No file yet. Choose one, or drop it here";
+  status.textContent = `${offer}: it stays on your computer.`;
   ((window.clbook ??= {}).diagnoses ??= {})[setup.name] = { diagnose };
 };

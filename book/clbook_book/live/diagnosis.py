@@ -11,6 +11,7 @@ import dataclasses
 import functools
 import io
 import math
+from collections.abc import Mapping
 
 import numpy as np
 from IPython.display import HTML
@@ -32,7 +33,7 @@ LEFT, RIGHT = -0.1, 1.3  # of the shares that are drawn; what is beyond stands a
 
 def in_page(
     reports: dict[str, Report],
-    example: tuple[str, np.ndarray, np.ndarray] | None = None,
+    examples: Mapping[str, tuple[np.ndarray, np.ndarray, dict[str, float]]] | None = None,
     name: str = "own",
 ) -> HTML:
     """A block that diagnoses a reader's file in the page: `in_page({"healthy": report, ...})`.
@@ -42,12 +43,15 @@ def in_page(
 
     Args:
         reports: {name: report} of runs, at most eight, that are drawn beside the reader's own.
-        example: (name, z1, z2) of a file that a button offers to a reader who has none; it is kept in half precision.
+        examples: {name: (z1, z2, what is written into the fields "tau" and "batch")} of views that buttons offer
+            beside a file; they are kept in half precision.
         name: of the block, for `window.clbook.diagnoses[name]`.
     """
     lines = [line(key, reports) for key in TWO_VIEWS]
+    offered = [example(*named) for named in (examples or {}).items()]
     setup = {
         "name": name,
+        "examples": offered,
         "lines": lines,
         "factors": FACTORS,
         "most": MOST,
@@ -55,8 +59,6 @@ def in_page(
         "left": LEFT,
         "right": RIGHT,
     }
-    if example is not None:
-        setup["example"] = example_file(*example)
     runs = list(zip(reports, CLASS_COLOURS, strict=False))
     worker = "\n".join([shared_code(), program(), file("clbook_book.live/diagnosis.worker.js")])
     page = filled(
@@ -70,18 +72,19 @@ def in_page(
         runs=runs,
         zero=place(0),
         one=place(1),
-        example=example,
+        examples=examples,
         scales=FACTORS,
     )
     return HTML(page)
 
 
-def example_file(name: str, z1: np.ndarray, z2: np.ndarray) -> dict[str, str]:
-    """The example as the script reads it: the name of a file, and the file in base64."""
+def example(name: str, given: tuple[np.ndarray, np.ndarray, dict[str, float]]) -> dict:
+    """An example as the script reads it: the name of a file, the file in base64, and what its fields say."""
+    z1, z2, fields = given
     written = io.BytesIO()
     np.savez_compressed(written, z1=z1.astype(np.float16), z2=z2.astype(np.float16))
     packed = base64.b64encode(written.getvalue()).decode("ascii")
-    return {"name": f"{name.replace(' ', '-')}.npz", "file": packed}
+    return {"name": f"{name.replace(' ', '-')}.npz", "file": packed, "fields": fields}
 
 
 def line(key: str, reports: dict[str, Report]) -> dict:

@@ -2,7 +2,6 @@
 
 from clbook.experiments.diagnose.experiment import (
     HEALTHY,
-    PATIENTS,
     SICK,
     Config,
     Result,
@@ -15,7 +14,6 @@ from clbook.experiments.diagnose.experiment import (
 __all__ = [
     "Config",
     "HEALTHY",
-    "PATIENTS",
     "Result",
     "SICK",
     "Sickness",

@@ -91,15 +91,6 @@ SICK["projector used"] = Sickness(
     "linear probe of what is used",
     "Three outputs are read out in place of the 64 features before them.",
 )
-# In which order a reader meets them, without their names.
-PATIENTS = {
-    "A": "views leak a shortcut",
-    "B": "tiny temperature",
-    "C": "healthy",
-    "D": "projector used",
-    "E": "batch too small",
-    "F": "views destroy content",
-}
 
 
 def configs(**changes) -> dict[str, Config]:

@@ -1,6 +1,6 @@
 """Five runs of one loop on digits: a healthy one, and four with a fault. What a practitioner sees of each over time.
 
-All five start from the same network. The page "Train SimCLR tomorrow" has the same loop in plain sight.
+All five start from the same network.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""Which run is healthy?"""
+"""Your own run: which of five is healthy, and what is wrong with six patients?"""

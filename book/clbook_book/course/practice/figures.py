@@ -1,4 +1,4 @@
-"""The figure of the page "Train SimCLR tomorrow": what is seen of a run, without its labels and with them."""
+"""The figure of the five runs: what is seen of a run, without its labels and with them."""
 
 from __future__ import annotations
 

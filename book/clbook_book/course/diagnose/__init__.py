@@ -1,1 +1,0 @@
-"""What is wrong with my encoder? The lines of each run."""
