@@ -67,10 +67,19 @@ def test_each_circle_of_free_points_keeps_what_it_has():
     assert row["loss"] == pytest.approx(row["even"], abs=1e-3)
 
 
-def test_symbols_that_are_seen_once_gather_by_their_looks():
+def test_rotations_alone_separate_the_donut_of_the_views():
+    it = block("why", "views-here")
+    assert it.ask.answer == "with rotations"
+    turned, none = (end(it, **shown)[1]["neighbours"] for shown in it.ask.shows)
+    assert turned > 0.95 > 0.9 > none
+
+
+def test_symbols_in_a_table_gather_by_their_counts_and_in_a_layer_by_their_looks():
     it = block("why", "counts-here")
-    assert it.ask.answer == "those of looks"
-    _, row = end(it, **it.ask.shows[0])
+    assert it.ask.answer == "no"
+    once, often = (end(it, m=m)[1]["ratio"] for m in (it.ask.shows[0]["m"], 64))
+    assert once > 0.9 > 0.2 > often
+    row = end(it, m=1, alike=0.5, looks="crossed")[1]
     assert row["ratio_looks"] < 0.6 and row["ratio"] > 0.95
 
 

@@ -93,6 +93,7 @@ QUANTITIES = {
     ("projectors", "depth-here"): "means[1]",
     ("modadd", "transformer-here"): "ratio",
     ("remembers", "tables-here"): "ratio",
+    ("why", "views-here"): "neighbours",
     ("why", "counts-here"): "ratio",
 }
 

@@ -31,7 +31,7 @@ RATES = 24  # of the fastest directions that are drawn
 
 SHARED, OWN = KINDS["meaning"][0], KINDS["chance"][0]  # the two parts of a push in `answer`
 COMMON = np.array([0.9, 0.45])  # the part of a push that all in `answer` have
-# Where the parts of `answer` lead: the words of the link, the page, the section and its title.
+# Where the parts of `answer` lead: the words of the link, the page ("" is the figure's own), the section and its title.
 MECHANISM = (
     "One mechanism: averaging",
     "",
@@ -39,24 +39,9 @@ MECHANISM = (
     "One mechanism: averaging over what counts as alike",
 )
 READ_ON = {
-    "the network": (
-        "The kernel of the network",
-        "kernel",
-        "ker-flow",
-        "From pushes to movements",
-    ),
-    "the views": (
-        "The views of the donut",
-        "separability",
-        "sep-donut",
-        "Beyond the theorem: a donut",
-    ),
-    "the counts": (
-        "Symbols in a table",
-        "modadd",
-        "ma-optimum",
-        "What the optimum looks like",
-    ),
+    "the network": ("Pull a point", "", "why-network", "The network"),
+    "the views": ("Turn the views", "", "why-views", "The views"),
+    "the counts": ("Count the uses", "", "why-uses", "The counts"),
 }
 LOST = ("What is lost", "", "why-lost", "What is lost")
 TITLE = "Why contrastive learning works"
