@@ -83,19 +83,27 @@ def jpeg(picture: Picture) -> str:
     return base64.b64encode(file.getvalue()).decode()
 
 
+def best(record: xarray.Dataset, name: str) -> int:
+    """Which photograph of a class has most of its class among its nearest after the last epoch."""
+    label = record["class"].values.tolist().index(name)
+    each = record.sizes["photograph"] // record.sizes["class"]
+    own = slice(label * each, (label + 1) * each)
+    near = record.tile_class.values[record.nearest.values[0, -1, own]]
+    return own.start + int((near == label).sum(-1).argmax())
+
+
 def still(record: xarray.Dataset) -> Picture:
-    """Some photographs with their eight nearest by pixels, and after the last epoch."""
+    """The photographs of some classes that end best, with their eight nearest by pixels, and after the last epoch."""
     first = record.isel(run=0)
     images = sprites.cut(record.sprite.values, record.sizes["tile"]).transpose(0, 2, 3, 1)
     classes = record.tile_class.values
     names = record["class"].values.tolist()
-    each = record.sizes["photograph"] // len(names)
     last = titles(record)[-1]["said"].lower()
     fig, grid = axes(19, len(STILL), width=9.0, height=0.56 * len(STILL) + 0.4)
     said = []
     for row, name in zip(grid, STILL, strict=True):
         label = names.index(name)
-        k = label * each
+        k = best(record, name)
         near = first.nearest.values[[0, -1], k]
         for ax in row:
             ax.axis("off")
@@ -115,7 +123,10 @@ def still(record: xarray.Dataset) -> Picture:
         heading = ax.text(0, 1.15, title, fontsize=9, transform=ax.transAxes)
         heading.set_in_layout(False)  # it is wider than its column
     fig.get_layout_engine().set(rect=(0, 0, 1, 0.94))  # room for the headings
-    text = "Photographs, each beside its eight nearest training images. Framed are those of its class. "
+    text = (
+        "Photographs, of each class the one that ends best, beside its eight nearest training images. "
+        "Framed are those of its class. "
+    )
     return Picture(fig, text + "; ".join(said) + ".")
 
 
@@ -165,7 +176,6 @@ class Wall:
         first = self.record.isel(run=0)
         names = [str(name) for name in self.record["class"].values]
         tiles = self.record.tile_class.values
-        each = self.record.sizes["photograph"] // len(names)
         found = {
             "classes": names,
             "plurals": [PLURALS.get(name, f"{name}s") for name in names],
@@ -176,7 +186,7 @@ class Wall:
         found["most"] = neighbours.OF_CLASS
         found["across"] = sprites.ACROSS
         found["rows"] = -(-len(tiles) // sprites.ACROSS)
-        found["first"] = names.index("cat") * each
+        found["first"] = best(self.record, "cat")
         if self.whole:
             found["plane"] = np.round(first.plane.values.astype(float), 3).tolist()
             found["confusion"] = first.confusion.values.tolist()
