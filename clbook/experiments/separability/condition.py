@@ -104,7 +104,7 @@ def check(results: list[Result]) -> Check:
 
 
 def step_error(config: Config, gradient: str = "partial") -> float:
-    """Relative error of LS Proposition 4.1 for one step of the run: |dz - predicted| / |predicted|, in float64.
+    """Relative error of LS Proposition 4.1 for one step of the run: |dz - predicted| / |dz|, in float64.
 
     The prediction is -(lr/n) sum_j K_ij grad L_j with the kernel and gradient before the step. It is exact for a flow,
     so the error is first order in lr for the gradient that the proposition means, "partial": the one with respect to
@@ -130,8 +130,8 @@ def step_error(config: Config, gradient: str = "partial") -> float:
     _, losses = flow.objective(s, views)
     later = s.replace(**flow.step(s, drawn, losses, 0))
     with torch.no_grad():
-        missed = (flow.embed_points(later) - z)[0] - predicted
-        error = missed.norm() / predicted.norm()
+        moved = (flow.embed_points(later) - z)[0]
+        error = (moved - predicted).norm() / moved.norm()
     return float(error)
 
 
