@@ -13,7 +13,7 @@ TOTALS = {  # nodes of a part, at most
     "clbook": 89_950,
     "book/clbook_book/live": 14_450,
     "book/clbook_book/records": 3_250,
-    "book/clbook_book/course": 44_600,
+    "book/clbook_book/course": 44_950,
     "book/clbook_book/audit": 46_700,
 }
 FUNCTION = 60  # lines of one function, at most, without its docstring
