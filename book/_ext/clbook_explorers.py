@@ -20,10 +20,10 @@ class FoldBelow(SphinxPostTransform):
 
     def run(self, **kwargs):
         for cell in list(self.document.findall(nodes.container)):
-            if cell.get("nb_element") != "cell_code" or cell.get("hide_mode") == "all":
+            code = cell[0] if cell.get("nb_element") == "cell_code" and len(cell) else cell
+            if code.get("nb_element") != "cell_code_source":  # no cell, or one without its code
                 continue
-            code = cell[0]
-            if code.get("nb_element") != "cell_code_source" or "tag_show-code" in cell["classes"]:
+            if cell.get("hide_mode") == "all" or "tag_show-code" in cell["classes"]:
                 continue
             cell.remove(code)
             fold = HideCodeCellNode(prompt_show="Show the code", prompt_hide="Hide the code")
