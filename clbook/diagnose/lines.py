@@ -18,8 +18,8 @@ import torch
 from torch import Tensor
 
 from clbook import kernels, losses, metrics
-from clbook.diagnose import loss_scale, measures, words
-from clbook.diagnose.words import share
+from clbook.diagnose import loss_scale, measures, wording
+from clbook.diagnose.wording import share
 
 EQUAL = 0.5  # of the points, whose views are equal: more, and the views do nothing
 REPEATED = 0.02  # of the points: data sets hold some pictures twice
@@ -147,15 +147,15 @@ def unit(z: np.ndarray) -> np.ndarray:
     return z / np.where(length > 0, length, 1.0)
 
 
-# What two views say: numbers of `measures` in the words of `words`.
+# What two views say: numbers of `measures` in the words of `wording`.
 
 
 def told(key: str, numbers: dict[str, float], **places: object) -> Line:
     """A line about two views from its numbers; `places` fill its name."""
-    about = words.TWO_VIEWS[key]
+    about = wording.TWO_VIEWS[key]
     numbers = {"zero": 0.0, "one": 1.0} | numbers
     alarm = bool(numbers.get(f"{key}.alarm", False))
-    says = words.filled(about.alarm if alarm else about.calm, numbers)
+    says = wording.filled(about.alarm if alarm else about.calm, numbers)
     reference = {what: numbers[name] for what, name in about.beside.items() if name in numbers}
     name = about.name.format(**places)
     return Line(name, numbers[key], reference, says, alarm, about.rule, about.page)

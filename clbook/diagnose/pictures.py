@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from clbook import style
-from clbook.diagnose.words import TWO_VIEWS
+from clbook.diagnose.wording import TWO_VIEWS
 
 LEFT, RIGHT = -0.15, 1.25  # of the shares that are drawn; others stand at the end
 # The lines that are drawn, and what their axes are called.

@@ -10,7 +10,7 @@ from clbook.experiments import sphere
 from clbook.experiments.sphere import start
 from clbook.losses import generalized, nt_xent_mean
 from clbook.metrics import neighbour_accuracy
-from clbook_book.audit.va import Config, Variational, dataset, losses, run, runs
+from clbook_book.audit.va import Config, Variational, dataset, minima, run, runs
 
 TINY = Config(n=24, steps=6, width=10)
 FIELDS = {field.name for field in dataclasses.fields(sphere.Config)}
@@ -105,7 +105,7 @@ def test_settings_that_exclude_each_other_are_refused():
 
 
 def test_descents_find_the_minimum_of_a_bowl():
-    angles, values = losses.descended(
+    angles, values = minima.descended(
         lambda a: (a - 1).square().sum(1), torch.zeros(2, 3, dtype=torch.float64)
     )
     torch.testing.assert_close(angles, torch.ones_like(angles))

@@ -11,7 +11,7 @@ from browser import alone, barriers
 from encoders import Trap, clouds
 
 from clbook import diagnose, metrics
-from clbook.diagnose import measures, words
+from clbook.diagnose import measures, wording
 from clbook_book.live import diagnosis as inpage
 from clbook_book.live import sizes
 
@@ -103,7 +103,7 @@ def test_the_page_has_the_numbers_and_words_of_python(page, tmp_path, kind):
     assert set(found) == {*report.numbers, "zero", "one"}
     for name, value in report.numbers.items():
         assert found[name] == pytest.approx(value, rel=1e-5, abs=1e-5), name
-    for key in words.TWO_VIEWS:
+    for key in wording.TWO_VIEWS:
         item = page.locator(f"[data-line={key}]")
         line = report["loss (" if key == "loss" else item.locator("strong").inner_text()]
         says = item.locator(".clbook-says").inner_text().removeprefix("Alarm. ")

@@ -19,7 +19,7 @@ from IPython.display import HTML
 from clbook.diagnose.arrays import LARGEST
 from clbook.diagnose.loss_scale import FACTORS
 from clbook.diagnose.reporting import MOST, Report
-from clbook.diagnose.words import TWO_VIEWS
+from clbook.diagnose.wording import TWO_VIEWS
 from clbook.explore.static import file, filled
 from clbook.style import CLASS_COLOURS
 from clbook_book.live import sizes

@@ -1,5 +1,8 @@
 """Runs that take longer than a build may: made once, and kept as a small file beside this one.
 
+What was run for a record stands in a file `runs.py` of course or audit: its name, once, above the function that says
+what is kept (`recorded`).
+
 A record is an `xarray.Dataset` in a netCDF file that describes itself. Its axes and places have names, so that it is
 read by them: `load("cs-heads").readout.sel(variant="regular", place="z")` holds that readout for each seed. Settings
 that vary are coordinates, those that all runs share are attributes, and so is how it was made (`made_...`). When its
@@ -38,7 +41,7 @@ from clbook import environment
 from clbook.data import written
 from clbook.results import records as reading
 from clbook.results.fingerprint import fingerprint, parts
-from clbook.results.labelled import of_settings, put
+from clbook.results.labelled import of_settings, padded, put
 from clbook.results.records import COMMAND, checked, load, made
 from clbook.results.sweep import sweep
 from clbook.training.loop import training_of
@@ -244,6 +247,24 @@ def recorded(
         return read
 
     return register
+
+
+def over_time(results: list[Outcome], *names: str) -> dict[str, np.ndarray]:
+    """{name: (runs, ..., T), float32} of quantities over time, NaN where a run had ended, and the recorded `steps`."""
+    found = {"steps": max((result.steps for result in results), key=len)}
+    for name in names:
+        curves = [np.moveaxis(getattr(result, name), 0, -1) for result in results]
+        found[name] = np.float32(padded(curves))
+    return found
+
+
+def grouped(runs: list, *settings: str) -> dict:
+    """{values of these settings: the runs with them}; of one setting its value alone."""
+    found = {}
+    for run in runs:
+        key, *others = (getattr(run.config, setting) for setting in settings)
+        found.setdefault((key, *others) if others else key, []).append(run)
+    return found
 
 
 def by_name(names, runs: list) -> dict:

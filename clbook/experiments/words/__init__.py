@@ -4,6 +4,6 @@
 """
 
 from clbook.experiments.words.experiment import Config, Embedding, Result, run
-from clbook.experiments.words.twins import HELD, REACH, TWIN, Text, text
+from clbook.experiments.words.splitting import HELD, REACH, TWIN, Text, text
 
 __all__ = ["HELD", "REACH", "TWIN", "Config", "Embedding", "Result", "Text", "run", "text"]

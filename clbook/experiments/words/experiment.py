@@ -17,7 +17,7 @@ from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
 from clbook.experiments.words import corpus
-from clbook.experiments.words.twins import text
+from clbook.experiments.words.splitting import text
 from clbook.losses import symbol_context
 from clbook.training.loop import State, Training, recorded_times
 from clbook.training.optim import adam, adam_memory

@@ -21,8 +21,8 @@ from clbook_book.audit.va import closed_forms
 from clbook_book.course.images import runs as images
 from clbook_book.course.kernel import runs as kernel
 from clbook_book.course.separability import runs as chapter
-from clbook_book.course.separability.runs import conditions, over_time
-from clbook_book.records import by_name, fields, recorded
+from clbook_book.course.separability.runs import conditions, rows
+from clbook_book.records import by_name, fields, grouped, recorded
 
 THREE, FIVE = range(3), range(5)  # seeds
 AXES = {
@@ -36,15 +36,7 @@ def curves(results, *names) -> dict[str, np.ndarray]:
     """When each run separated, its recorded times, and fields over time."""
     found = {"separable_at": padded([r.separable_at for r in results])}
     for name in ("steps", *names):
-        found[name] = over_time([getattr(r, name) for r in results])
-    return found
-
-
-def grouped(runs, *settings) -> dict:
-    """{values of these settings: the runs with them}."""
-    found = {}
-    for run in runs:
-        found.setdefault(tuple(getattr(run.config, name) for name in settings), []).append(run)
+        found[name] = rows([getattr(r, name) for r in results])
     return found
 
 
@@ -394,9 +386,9 @@ def fig4_mnist(results):
     Beside `curves`, the accuracy of a linear readout of the embedding, and the paths of 20 points.
     """
     found = curves(results)
-    found["accuracy"] = over_time([readout_accuracy(r) for r in results])
+    found["accuracy"] = rows([readout_accuracy(r) for r in results])
     found["labels"] = np.stack([r.labels[::15] for r in results])
-    found["path"] = over_time([r.z[:, ::15, 0].T for r in results])
+    found["path"] = rows([r.z[:, ::15, 0].T for r in results])
     return found
 
 
@@ -586,7 +578,7 @@ def uniform_size(results):
 )
 def uniform_deep(results):
     """LS Figure 7: as Figure 6, with four hidden layers, 300 iterations, five seeds."""
-    return {name: over_time([getattr(r, name) for r in results]) for name in ("steps", "accuracy")}
+    return {name: rows([getattr(r, name) for r in results]) for name in ("steps", "accuracy")}
 
 
 @recorded(

@@ -23,7 +23,7 @@ from clbook_book.audit.sa import lemmas, weights
 from clbook_book.audit.sa.copies import Config, run
 from clbook_book.course.alignment.runs import nscl
 from clbook_book.course.photographs import runs as pictures
-from clbook_book.records import fields, recorded
+from clbook_book.records import fields, grouped, over_time, recorded
 
 THREE, FIVE = range(3), range(5)  # seeds
 LARS = dict(optimizer="lars", lr=0.15)
@@ -45,15 +45,6 @@ LOSSES = {"loss": NAMES["labels"]}
 def seeded(bases, seeds=FIVE) -> list:
     """These settings with each seed, seeds fastest."""
     return [base.replace(seed=s) for base in bases for s in seeds]
-
-
-def over_time(results, *names) -> dict[str, np.ndarray]:
-    """{name: (runs, ..., T)} of some of what runs of equal recorded times have, and the times, `steps`."""
-    columns = {}
-    for name in names:
-        rows = [np.moveaxis(getattr(r, name), 0, -1) for r in results]  # time is the last axis
-        columns[name] = np.array(rows, np.float32)
-    return columns | {"steps": results[0].steps}
 
 
 def pairs(results, *names) -> dict[str, np.ndarray]:
@@ -122,10 +113,7 @@ def long_pairs(runs):
 )
 def by_classes(runs):
     """Synthetic points of 2 to 50 classes, four losses, five seeds."""
-    found = {}
-    for result in runs:
-        found.setdefault(result.config.classes, []).append(result)
-    return found
+    return grouped(runs, "classes")
 
 
 @of_training(
@@ -744,11 +732,7 @@ def all_free(runs):
 
 def _free(begun: list) -> dict:
     """{d: free embeddings in so many dimensions} that begin with one of these settings, but for the seed."""
-    found = {}
-    for result in all_free():
-        if result.config.replace(seed=0) in begun:
-            found.setdefault(result.config.d, []).append(result)
-    return found
+    return grouped([run for run in all_free() if run.config.replace(seed=0) in begun], "d")
 
 
 @functools.cache

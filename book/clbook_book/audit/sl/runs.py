@@ -17,7 +17,7 @@ from clbook.experiments.modadd.classifier import STARTS
 from clbook.results.labelled import padded
 from clbook_book.audit.sl import coin, plain, tables, theorems, training
 from clbook_book.course.modadd import lookup_figures
-from clbook_book.records import by_name, fields, recorded
+from clbook_book.records import by_name, fields, over_time, recorded
 
 THREE, FIVE, TEN = range(3), range(5), range(10)  # seeds
 CURVES = ("loss", "equivalent", "different")
@@ -30,19 +30,6 @@ AXES = {
     "accuracy_at": "classifier_step",
     "accuracy": "run start classifier_step",
 }
-
-
-def curves(results: list, *names) -> dict:
-    """The times of the first run, which is the longest, and {name: (runs, ..., T)} of fields of the runs."""
-    found = {"steps": results[0].steps}
-    for name in names:
-        found[name] = over_time([getattr(result, name) for result in results])
-    return found
-
-
-def over_time(values: list) -> np.ndarray:
-    """Curves of several runs as one array, (runs, ..., T) in float32, NaN where a run had ended."""
-    return np.float32(padded(values))
 
 
 def results_of(read, kind: type, quantities) -> dict[str, list]:
@@ -231,10 +218,10 @@ def of_additions(name, variants: dict, config, seeds=THREE, run=modadd.run, **mo
 def trained(results: list) -> dict:
     """Curves of `modadd.run`s, (runs, T), accuracies (runs, starts, T'), and all vectors at the end."""
     accuracies = [np.array([*r.accuracy.values()]).reshape(len(r.accuracy), -1) for r in results]
-    found = curves(results, *CURVES, "floor")
+    found = over_time(results, *CURVES, "floor")
     found["accuracy_at"] = results[0].accuracy_at
     found["tables"] = np.stack([r.tables[-1] for r in results]).astype(np.float16)
-    found["accuracy"] = over_time(accuracies)
+    found["accuracy"] = np.float32(padded(accuracies))
     return found
 
 
@@ -395,7 +382,7 @@ def long():
 )
 def oracles(results):
     """Classifiers that start from one random vector a class, five seeds."""
-    return curves(results, "accuracy")
+    return over_time(results, "accuracy")
 
 
 @functools.cache
@@ -594,8 +581,8 @@ def spoken(results: list) -> dict:
     means = []
     for r in results:
         means.append(np.array([r.distances[kind].mean(1) for kind in KINDS]))
-    found = curves(results, *SPOKEN)
-    found["distance"] = over_time(means)
+    found = over_time(results, *SPOKEN)
+    found["distance"] = np.float32(padded(means))
     found["steps"] = np.stack([r.steps for r in results])
     return found
 

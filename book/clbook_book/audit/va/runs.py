@@ -13,9 +13,9 @@ from clbook.experiments import kernel, sphere
 from clbook.experiments.sphere.push import push_coherence
 from clbook.results.sweep import combined
 from clbook_book.audit.ls import runs as ls
-from clbook_book.audit.va import closed_forms, flows, losses
+from clbook_book.audit.va import closed_forms, flows, minima
 from clbook_book.audit.va.experiment import Config, run
-from clbook_book.records import fields, recorded
+from clbook_book.records import by_name, fields, over_time, recorded
 
 THREE, FIVE = range(3), range(5)  # seeds of runs that take minutes, and seconds
 BASE = Config(n=120, steps=3000)
@@ -34,27 +34,19 @@ still = ls.still
 explicit = ls.explicit
 
 
-def curves(results, *names) -> dict[str, np.ndarray]:
-    """Quantities of the runs over time, (runs, T) each, and the recorded times (T,)."""
-    found = {"steps": results[0].steps}
-    for name in names:
-        found[name] = np.array([getattr(result, name) for result in results], np.float32)
-    return found
-
-
 # Sections 2 and 3: the losses, in double precision; runs from a uniform start.
 
 
 @recorded("va-lowest")
 def lowest(seeds=FIVE):
     """{tau: seeds} how far 20 descents of 12 points on eq. 1 get below evenly spread points."""
-    return {tau: [losses.above_even(tau, seed) for seed in seeds] for tau in (0.05, 0.2, 1.0)}
+    return {tau: [minima.above_even(tau, seed) for seed in seeds] for tau in (0.05, 0.2, 1.0)}
 
 
 @recorded("va-views-at-minimum")
 def views_at_minimum(seeds=FIVE):
     """{tau: seeds} how far two views of a point are apart at the lowest minimum of eq. 1, and the loss there."""
-    return {tau: [losses.views_at_minimum(tau, seed) for seed in seeds] for tau in (0.2, 0.5)}
+    return {tau: [minima.views_at_minimum(tau, seed) for seed in seeds] for tau in (0.2, 0.5)}
 
 
 # By network and depth: rates below the stability limit of both losses at the start, then rates beyond it.
@@ -82,7 +74,7 @@ for (net, depth), below in BELOW.items():
 def uniform(results):
     """VA Fig. 5 and 6 from a uniform start, eq. 4 and eq. 1, three networks, 3,000 iterations."""
     apart = np.array([result.apart for result in results])  # hyperplanes separate all clusters
-    return curves(results, "accuracy", "loss") | {"apart": apart}
+    return over_time(results, "accuracy", "loss") | {"apart": apart}
 
 
 def uniform_large():
@@ -103,7 +95,7 @@ def uniform_large():
 def eq_18(results):
     """VA eq. 18 from a uniform start at two more rates, 300 iterations."""
     # Between the rates of `uniform`, and long enough to see whether clusters come.
-    return curves(results, "accuracy")
+    return over_time(results, "accuracy")
 
 
 @recorded(
@@ -122,7 +114,7 @@ def eq_18(results):
 )
 def free(results):
     """VA Fig. 5 and 6 without a network, eq. 4, 1,000 iterations."""
-    return curves(results, "accuracy", "loss")
+    return over_time(results, "accuracy", "loss")
 
 
 @functools.cache
@@ -285,7 +277,7 @@ THREE_AXES = BASE.replace(d=3, centres="axes", classes=3, net="averaging", start
 def lost(results):
     """Three orthogonal clusters, one of them small, VA eq. 4 and eq. 18, 3,000 iterations."""
     # `tail` is the share of the last cluster's points beside one of their own.
-    return curves(results, "accuracy", "loss", "tail")
+    return over_time(results, "accuracy", "loss", "tail")
 
 
 @recorded(
@@ -300,7 +292,7 @@ def lost(results):
 def lost_wide(results):
     """Three orthogonal clusters from a wider cap, one of them small, VA eq. 4 and eq. 18, 1,000 iterations."""
     # A cluster may be hidden between others there; the small one has five points.
-    return curves(results, "accuracy", "tail")
+    return over_time(results, "accuracy", "tail")
 
 
 def off_cluster(run) -> float:
@@ -339,8 +331,9 @@ VELOCITIES = ("measured", "mean", "blocks")
 )
 def tight(runs):
     """One step of clusters of five radii, three starts, five seeds."""
-    rows = iter(runs)  # {start: runs[delta][seed]}
-    return {name: [[next(rows) for _ in FIVE] for _ in DELTAS] for name in STARTS}
+    return {
+        name: list(by_name(DELTAS, own).values()) for name, own in by_name(STARTS, runs).items()
+    }
 
 
 @functools.cache
@@ -372,7 +365,7 @@ def life(results):
     """VA Fig. 5 with eq. 4 from a cap and from a uniform start, 20,000 iterations."""
     steps = results[0].steps
     kept = [min(int(np.searchsorted(steps, t)), len(steps) - 1) for t in (100, 3000, 20_000)]
-    columns = curves(results, *LIVED)
+    columns = over_time(results, *LIVED)
     columns["later"] = moved(results, steps[-1] / 2)
     columns["kept"] = steps[kept]
     columns["labels"] = results[0].labels

@@ -28,7 +28,7 @@ def extent(result) -> np.ndarray:
     return np.ptp(result.z[..., 0], axis=1)
 
 
-def over_time(curves) -> np.ndarray:
+def rows(curves) -> np.ndarray:
     """(r, ..., T) curves of runs as one float32 array, NaN where a run had ended."""
     return np.float32(padded(curves))
 
@@ -41,8 +41,8 @@ def conditions(results) -> dict[str, np.ndarray]:
         "right": found.right,
         "delta": found.delta,
         "separable_at": padded([r.separable_at for r in results]),
-        "steps": over_time([r.steps for r in results]),
-        "width": over_time([extent(r) for r in results]),
+        "steps": rows([r.steps for r in results]),
+        "width": rows([extent(r) for r in results]),
     }
 
 
@@ -132,7 +132,7 @@ def drawn(runs):
 )
 def phase_diagram(results):
     """25 pairs of eps and tau, five seeds, 4,000 iterations or until four times that of separation."""
-    found = vars(condition.check(results)) | {"width": over_time([extent(r) for r in results])}
+    found = vars(condition.check(results)) | {"width": rows([extent(r) for r in results])}
     for setting in ("eps", "tau", "seed"):
         del found[setting]
     found["separable_at"] = found.pop("steps")  # `steps` would label the axis of the runs
@@ -171,7 +171,7 @@ def figure_3(results):
     return conditions(results) | {
         "moved": np.array(moved),
         "labels": np.stack([r.labels[::10] for r in results]),
-        "path": over_time([r.z[::2, ::10, 0].T for r in results]),
+        "path": rows([r.z[::2, ::10, 0].T for r in results]),
     }
 
 
@@ -204,9 +204,9 @@ def figure_5(results):
     the weights, the gradients and the extent of that time; delta is the drift of the kernel from then to separation.
     """
     return conditions(results) | {
-        "alignment": over_time([r.alignment for r in results]),
-        "scatter": over_time([r.sigma2 / r.theta for r in results]),
-        "later": over_time([ratio_from_then_on(r) for r in results]),
+        "alignment": rows([r.alignment for r in results]),
+        "scatter": rows([r.sigma2 / r.theta for r in results]),
+        "later": rows([ratio_from_then_on(r) for r in results]),
     }
 
 

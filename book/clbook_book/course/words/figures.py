@@ -6,7 +6,7 @@ import numpy as np
 from matplotlib.patheffects import withStroke
 from matplotlib.transforms import Bbox
 
-from clbook.experiments.words.twins import TWIN
+from clbook.experiments.words.splitting import TWIN
 from clbook.style import INK, MUTED, Picture, axes, colour, legend
 from clbook_book.course.drawing import square
 from clbook_book.course.words.atlas import frequent, marked

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 
 from clbook.experiments.words.experiment import Config, Result, run
-from clbook.experiments.words.twins import TWIN
+from clbook.experiments.words.splitting import TWIN
 from clbook.results.store import cached
 from clbook.training.settings import Outcome
 
