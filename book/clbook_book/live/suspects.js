@@ -2,35 +2,48 @@
 // block offers programs.
 window.clbookSuspects ??= ({ part, setup }, offers) => {
   const { phrase, entry } = window.clbookTasks, { suspects, says } = setup, [first] = says;
-  const FELL = 0.2; // of a share, from which on the suspect is said to matter
+  const FELL = 0.2; // of a share, from which on a suspect is said to be needed
   const host = part(".clbook-suspects"), button = host.querySelector("button"), told = host.querySelector("p");
-  const table = host.querySelector("table"), rows = [["nothing", {}], ...Object.entries(suspects)];
-  const words = (name) => name === "nothing" ? "as it stands" : `without ${name}`;
-  const bare = ([name, , ...how]) => [name, "", ...how]; // a phrase without the words before it
-  const off = (value) => ({ true: "on", false: "off" }[value] ?? String(value)); // as the block keeps it
+  const table = host.querySelector("table"), body = table.tBodies[0];
+  const number = (run, [name, , ...how]) => phrase(run, [name, "", ...how]); // without the words before it
+  const kept = (value) => ({ true: "on", false: "off" }[value] ?? String(value)); // as the block keeps it
+  const same = (settings, others) => Object.entries(others).every(([name, value]) => kept(settings[name]) === kept(value));
 
-  async function ask() {
-    const now = offers.settings(), found = [];
+  // A run and its line in the table; null where something else has been asked of the block meanwhile.
+  async function trained(settings, words, place) {
+    told.textContent = `Training ${words} \u2026`;
+    const run = await offers.run(settings);
+    if (run.steps.at(-1) !== settings.steps || !same(offers.settings(), settings)) return null;
+    line(words, says.map((each) => number(run, each)), place);
+    return run;
+  }
+  function line(words, cells, place) {
+    const row = body.insertRow(place);
+    row.append(Object.assign(document.createElement("th"), { scope: "row", textContent: words }));
+    for (const text of cells) row.insertCell().textContent = text;
+    row.lastChild.colSpan = 1 + says.length - cells.length;
+  }
+  async function decided() { // in words
+    const now = offers.settings(), needed = [];
+    for (const [name, off] of Object.entries(suspects)) {
+      if (same(now, off)) { line(`without ${name}`, ["is off already"], -1); continue; }
+      const run = await trained({ ...now, ...off }, `without ${name}`, -1);
+      if (!run) return "Stopped.";
+      needed.push({ name, run });
+    }
+    const whole = await trained(now, "as it stands", 0); // and so the block ends as it stood
+    if (!whole) return "Stopped.";
+    const those = needed.filter(({ run }) => entry(whole, first[0]) - entry(run, first[0]) >= FELL);
+    const found = `As it stands the ${first[1].trim()} is ${number(whole, first)}.`;
+    if (!those.length) return `${found} No single suspect decides: switch off one that is on, and ask again.`;
+    const without = those.map(({ name, run }) => `without ${name} it is ${number(run, first)}`).join(", ");
+    return `${found} It takes ${those.map(({ name }) => name).join(" and ")}: ${without}.`;
+  }
+  button.addEventListener("click", async () => {
     button.disabled = true;
     table.hidden = false;
-    table.tBodies[0].replaceChildren();
-    for (const [name, changes] of [...rows.slice(1), rows[0]]) { // it ends as it stood
-      const has = name === "nothing" || Object.entries(changes).some(([key, value]) => off(now[key]) !== off(value));
-      told.textContent = `Training ${words(name)} \u2026`;
-      const run = has ? await offers.run({ ...now, ...changes }) : null;
-      if (run && run.steps.at(-1) !== now.steps) { told.textContent = "Stopped."; button.disabled = false; return; }
-      found.push({ name, run });
-      const line = table.tBodies[0].insertRow(name === "nothing" ? 0 : -1);
-      line.append(Object.assign(document.createElement("th"), { scope: "row", textContent: words(name) }));
-      for (const each of run ? says : []) line.insertCell().textContent = phrase(run, bare(each));
-      if (!run) Object.assign(line.insertCell(), { textContent: "is off already", colSpan: says.length });
-    }
-    const whole = found.pop().run, share = (run) => entry(run, first[0]), percent = (run) => phrase(run, bare(first));
-    const fell = found.filter(({ run }) => run && share(whole) - share(run) >= FELL);
-    const decided = fell.map(({ name, run }) => `without ${name} it is ${percent(run)}`).join(", ");
-    told.textContent = `${says[0][1].trim()} ${percent(whole)} as it stands. ${fell.length ? `It takes ${fell.map(({ name }) => name).join(" and ")}: ${decided}.`
-      : "No single suspect decides: switch off one that is on, and ask again."}`;
+    body.replaceChildren();
+    told.textContent = await decided();
     button.disabled = false;
-  }
-  button.addEventListener("click", ask);
+  });
 };
