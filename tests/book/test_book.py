@@ -302,9 +302,8 @@ def test_a_picture_and_its_first_control_are_seen_together(kept, page, width, he
 
 @every_explorer
 def test_a_setting_in_the_text_is_set_where_it_stands(kept, page):
-    """A recorded explorer answers beside the sentence; a block that trains comes into sight."""
+    """Explorers and blocks that train answer beside the sentence: their picture is in sight, or a small copy of it."""
     opened = kept(width=1280, height=800)
-    recorded = {name for name, _, _ in found(page)}
     for link in opened.page.locator(".bd-article a[href^='#'][href*=':']").all():
         if not link.is_visible():
             continue
@@ -314,13 +313,10 @@ def test_a_setting_in_the_text_is_set_where_it_stands(kept, page):
         name = link.get_attribute("href").split(":")[0][1:]
         there = "name => decodeURIComponent(location.hash).includes(name)"
         opened.page.wait_for_function(there, arg=name)
-        if name in recorded:
-            assert abs(link.bounding_box()["y"] - before) <= 40
-        else:
-            seen = """name => {
-              const block = document.querySelector(`figure.clbook-here[data-name="${name}"]`).getBoundingClientRect();
-              return block.top < innerHeight && block.bottom > 0; }"""
-            opened.page.wait_for_function(seen, arg=name)
+        assert abs(link.bounding_box()["y"] - before) <= 40
+        seen = """() => document.querySelector(".clbook-mini") || [...document.querySelectorAll(".clbook-stage, .clbook-canvas")]
+          .some((stage) => stage.getBoundingClientRect().top >= 0 && stage.getBoundingClientRect().bottom <= innerHeight)"""
+        opened.page.wait_for_function(seen)
 
 
 @every_page
