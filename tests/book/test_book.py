@@ -314,8 +314,11 @@ def test_a_setting_in_the_text_is_set_where_it_stands(kept, page):
         there = "name => decodeURIComponent(location.hash).includes(name)"
         opened.page.wait_for_function(there, arg=name)
         assert abs(link.bounding_box()["y"] - before) <= 40
-        seen = """() => document.querySelector(".clbook-mini") || [...document.querySelectorAll(".clbook-stage, .clbook-canvas")]
-          .some((stage) => stage.getBoundingClientRect().top >= 0 && stage.getBoundingClientRect().bottom <= innerHeight)"""
+        seen = """() => document.querySelector(".clbook-mini")
+          || [...document.querySelectorAll(".clbook-stage, .clbook-canvas")].some((stage) => {
+            const { top, bottom } = stage.getBoundingClientRect();
+            return top >= 0 && bottom <= innerHeight;
+          })"""
         opened.page.wait_for_function(seen)
 
 
