@@ -20,10 +20,12 @@ class FoldBelow(SphinxPostTransform):
 
     def run(self, **kwargs):
         for cell in list(self.document.findall(nodes.container)):
-            code = cell[0] if cell.get("nb_element") == "cell_code" and len(cell) else cell
-            if code.get("nb_element") != "cell_code_source":  # no cell, or one without its code
+            if cell.get("nb_element") != "cell_code" or cell.get("hide_mode") == "all":
                 continue
-            if cell.get("hide_mode") == "all" or "tag_show-code" in cell["classes"]:
+            code = cell[0] if len(cell) else None  # an empty cell has been removed
+            if code is None or code.get("nb_element") != "cell_code_source":
+                continue
+            if "tag_show-code" in cell["classes"]:
                 continue
             cell.remove(code)
             fold = HideCodeCellNode(prompt_show="Show the code", prompt_hide="Hide the code")
