@@ -22,29 +22,13 @@ from clbook import kernels, metrics, models
 HIDDEN = (64, 100, 100, 100)
 
 
-def by_jacobian(model, x):
-    """The shortest correct version a reader would write: vmap(jacrev), then one product."""
-    return kernels.autograd(model, x)
-
-
-def by_loop(model, x):
-    """One backward pass for each sample and output, then one product."""
-    weights = list(model.parameters())
-    rows = []
-    for xi in x:
-        for value in model(xi[None])[0]:
-            gradients = torch.autograd.grad(value, weights, retain_graph=True)
-            rows.append(torch.cat([g.flatten() for g in gradients]))
-    J = torch.stack(rows)
-    n = len(x)
-    return (J @ J.T).view(n, -1, n, len(J) // n).permute(0, 2, 1, 3)
-
-
 WAYS = {
     "layerwise": (kernels.empirical, 15),
     "trace": (kernels.empirical_trace, 15),
-    "jacobian": (by_jacobian, 5),
-    "loop": (by_loop, 1),
+    "jacobian": (
+        kernels.autograd,
+        5,
+    ),  # vmap(jacrev), then one product: the shortest correct version
 }
 
 

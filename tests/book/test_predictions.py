@@ -241,10 +241,3 @@ def test_no_state_is_a_barrier(visit, address, theme):
 
 
 INSIDE = "([place, parts]) => !!document.querySelector(place)?.closest(parts)"
-
-
-def test_a_phone_has_room_for_all_of_it(visit, address):
-    page = visit(address, width=390, height=844)
-    assert page.evaluate("document.documentElement.scrollWidth") <= 390
-    for part in page.locator(".clbook-guesses label, .clbook-predict button").all():
-        assert part.bounding_box()["height"] >= 43.9

@@ -168,22 +168,6 @@ def test_the_books_records_are_small_and_complete(name):
         assert text.count("function clbookWall(") == text.count('<style data-file="wall">.') == 1
 
 
-def test_training_puts_photographs_beside_their_own_class_as_the_page_says():
-    names = "photographs-wall", "photographs-wall-large"
-    small, large = (records.load(name).isel(run=0) for name in names)
-    for record in (small, large):
-        pixels, untrained, *trained = record.knn.values
-        assert untrained < pixels + 0.1 and trained[-1] > pixels + 0.25
-        assert trained[-1] == max(trained)  # the curves still rise
-    assert large.knn[-1] > small.knn[-1]
-    share = np.diagonal(large.confusion.values[-1]) / 1000
-    cats = list(large["class"].values).index("cat")
-    assert share.argmin() == cats and 0.5 < share[cats] < 0.6  # a little more than half
-    taken = large.confusion.values[-1, cats].copy()
-    taken[cats] = 0
-    assert large["class"].values[taken.argmax()] == "dog"
-
-
 # The page, in a browser.
 
 

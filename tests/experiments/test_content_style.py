@@ -89,28 +89,25 @@ def test_mixing_is_inverted():
 
 
 def test_bad_latents_and_mixings_say_what_is_wrong():
-    z = latents.marginal(5, 4, "box", seeded())
-    for arguments, message in (
-        ((z, 5, 0.3, "box"), "d_c = 5 is not allowed"),
-        ((z, 1, 0.0, "box"), "style_sd = 0.0 is not"),
-        ((z, 1, -1.0, "sphere"), "style_sd = -1.0 is not"),
+    z, singular = latents.marginal(5, 4, "box", seeded()), torch.eye(4)[[0, 1, 2, 2]]
+
+    def positives(*given, **how):
+        return latents.positives(z, *given, seeded(), **how)
+
+    for call, message in (
+        (lambda: positives(5, 0.3, "box"), "d_c = 5 is not allowed"),
+        (lambda: positives(1, 0.0, "box"), "style_sd = 0.0 is not"),
+        (lambda: positives(1, -1.0, "sphere"), "style_sd = -1.0 is not"),
+        (lambda: positives(1, 0.3, "sphere", content_sd=0.1), "content_sd = 0.1 is not allowed"),
+        (lambda: latents.marginal(5, 4, "torus", seeded()), "space = 'torus'"),
+        (lambda: latents.Mixing([torch.eye(4), singular]), r"matrices\[1\] = .* be invertible"),
+        (lambda: latents.Mixing([torch.ones(4, 3)]), r"matrices\[0\] = Tensor \(4, 3\) .* square"),
+        (lambda: latents.Mixing([torch.eye(2)], slope=0.0), "slope"),
+        (lambda: Config(d_c=9), "d_c = 9 .* must be at most"),
+        (lambda: SPHERE.replace(content_sd=0.1), "content_sd"),
     ):
         with pytest.raises(ValueError, match=message):
-            latents.positives(*arguments, seeded())
-    with pytest.raises(ValueError, match="content_sd = 0.1 is not allowed"):
-        latents.positives(z, 1, 0.3, "sphere", seeded(), content_sd=0.1)
-    with pytest.raises(ValueError, match="space = 'torus'"):
-        latents.marginal(5, 4, "torus", seeded())
-    singular = torch.eye(4)
-    singular[3] = singular[2]
-    with pytest.raises(ValueError, match=r"matrices\[1\] = .* must be invertible"):
-        latents.Mixing([torch.eye(4), singular])
-    with pytest.raises(
-        ValueError, match=r"matrices\[0\] = Tensor \(4, 3\) is not allowed: .* square"
-    ):
-        latents.Mixing([torch.ones(4, 3)])
-    with pytest.raises(ValueError, match="slope"):
-        latents.Mixing([torch.eye(2)], slope=0.0)
+            call()
 
 
 @pytest.mark.parametrize("p", [1, 2])
@@ -215,10 +212,3 @@ def test_style_share_minimises_the_expanded_loss(tau, d_c, d_s, rho):
     expected = ((1 - e) / d_s / (e / d_c)) ** 0.5
     assert theory.style_share(tau, d_c, d_s, rho) == pytest.approx(expected, abs=1e-3)
     assert (theory.style_share(tau, d_c, d_s, rho) == 0) == (tau * d_c * (1 - rho) >= 1)
-
-
-def test_content_fits_into_the_latents_and_may_vary_in_the_box_only():
-    with pytest.raises(ValueError, match="d_c = 9 .* must be at most"):
-        Config(d_c=9)
-    with pytest.raises(ValueError, match="content_sd"):
-        SPHERE.replace(content_sd=0.1)
