@@ -42,7 +42,7 @@ def _about(config):
 
 def _log_steps(ax, **kwargs):
     ax.set_xscale("log")
-    ax.set_xlabel("iteration + 1")
+    ax.set_xlabel("iteration, from 1")
     ax.set(**kwargs)
     ax.minorticks_off()
 

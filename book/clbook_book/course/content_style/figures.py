@@ -67,7 +67,7 @@ def linear(result, frame=-1) -> Picture:
     middle.set_ylabel("/ largest")
     middle.set_title("singular values")
     right.set_xscale("log")
-    right.set_xlabel("iteration + 1")
+    right.set_xlabel("iteration, from 1")
     right.set_title("mean gain")
     if changed:
         left.set_xlabel("latent (hollow: undone)")

@@ -106,12 +106,12 @@ def emergence(record: xarray.Dataset) -> Picture:
     time = record.step + 1
     for label, line in zip(record.labels.values, record.path.values[0], strict=True):
         left.plot(time, line, color=colour(label), lw=0.6)
-    left.set(title="one run", xlabel="iteration + 1", ylabel="embedding z")
+    left.set(title="one run", xlabel="iteration, from 1", ylabel="embedding z")
     for k, line in enumerate(record.accuracy.values):
         right.plot(time, line, color=colour(2), lw=1, gid=f"seed {k}")
     right.set(
         title="linear readout, three seeds",
-        xlabel="iteration + 1",
+        xlabel="iteration, from 1",
         ylabel="accuracy",
         ylim=(0.45, 1.02),
     )

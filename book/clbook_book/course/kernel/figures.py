@@ -132,7 +132,7 @@ def orbits(flows: dict) -> Picture:
         end = f"spread {run.spread[-1]:.1e}, points moved {run.moved[-1]:.2g}"
         text.append(f"{FLOW_NAMES[name]}: {end}")
     log_axis(spread, axis="xy")
-    spread.set(xlabel="iteration + 1", ylim=(3e-19, 30), title="spread (0 drawn at $10^{-18}$)")
+    spread.set(xlabel="iteration, from 1", ylim=(3e-19, 30), title="spread (0 drawn at $10^{-18}$)")
     name_lines(spread)
     return Picture(
         fig,
@@ -344,7 +344,7 @@ def _scores(ax, result, now):
     ax.set(
         xscale="log",
         yscale="log",
-        xlabel="iteration + 1",
+        xlabel="iteration, from 1",
         ylim=(0.5 * both.min(), 2 * both.max()),
     )
     ax.set_title(result.config.activation, loc="left")

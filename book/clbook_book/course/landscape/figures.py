@@ -173,7 +173,7 @@ def descending(result: Descended) -> Picture:
     curve.axhline(even, color=INK, lw=1.2, ls=":", label="even spread")
     curve.set(
         xscale="log",
-        xlabel="iteration + 1",
+        xlabel="iteration, from 1",
         ylabel="loss",
         ylim=(-0.05, 1.15),
     )

@@ -111,7 +111,7 @@ def _spectrum(ax, result, frame):
 def _loss(ax, result, frame):
     ax.axhline(result.ceiling, color=MUTED, lw=0.8, ls=":")
     ax.plot(result.steps + 1, result.loss, color=INK, gid="loss")
-    ax.set(xlabel="iteration + 1", title="loss (dotted: ceiling)")
+    ax.set(xlabel="iteration, from 1", title="loss (dotted: ceiling)")
     log_axis(ax, TICKS)
     so_far(ax, result.steps[frame] + 1)
 
@@ -126,7 +126,7 @@ def _signs(ax, result, frame):
         tone = TONES["accuracy"]
         ax.plot(times, result.accuracy, color=tone, ls="--", label="accuracy")
         ax.axhline(of_pixels(), color=tone, lw=0.8, ls=":")
-    ax.set(xlabel="iteration + 1", ylim=(0, 1.3), title=title)
+    ax.set(xlabel="iteration, from 1", ylim=(0, 1.3), title=title)
     ax.set_ylabel("value", visible=False)  # the curves are not of one quantity
     log_axis(ax, TICKS)
     so_far(ax, times[frame])

@@ -47,7 +47,7 @@ def _paths(ax, result, *, title=None, unit=1.0):
     _separation(ax, result)
     log_axis(ax)
     ax.set(xlim=(1, time[-1] * 1.05), ylim=_limits(z))
-    ax.set(xlabel="iteration + 1", title=title)
+    ax.set(xlabel="iteration, from 1", title=title)
 
 
 def _separation(ax, result, **look):
@@ -418,7 +418,7 @@ def _raced(ax, result):
     _separation(ax, result)
     log_axis(ax, axis="xy")
     title = f"{_setting(config)}\n{_short(result)}"
-    ax.set(xlabel="iteration + 1", title=title)
+    ax.set(xlabel="iteration, from 1", title=title)
     ax.set_xlim(1, time[-1])
     ax.text(1.2, 1.15 * room, r"beyond $\sqrt{\tau}$: the push fades", fontsize=9, va="bottom")
     return (
@@ -462,7 +462,7 @@ def kernel_story(result: Result, count: int = 6) -> Picture:
     _separation(score, result, label="first separable")
     for t in times:
         score.axvline(t + 1, color=MUTED, lw=0.8, ls=":")
-    score.set(xscale="log", xlabel="iteration + 1")
+    score.set(xscale="log", xlabel="iteration, from 1")
     score.set(ylim=(0, 1.05), title="block score of $K(t)$")
     legend(score, loc="center left")
     for name, k in zip(names, chosen, strict=True):

@@ -206,7 +206,7 @@ def snapshot(pair: dict, frame: int = -1) -> Picture:
         so_far(curves, now + 1)
         curves.set(xscale="log", ylabel=label)
         curves.minorticks_off()
-    below.set_xlabel("iteration + 1")
+    below.set_xlabel("iteration, from 1")
     above.set(ylim=(0, 1.05), yticks=(0, 0.5, 1))
     for curves in (above, below):
         name_lines(curves)

@@ -231,7 +231,7 @@ def one(result: Result) -> Picture:
     ax["ratio"].axhline(1, color=MUTED, lw=0.8, ls=":")
     ax["ratio"].set(
         ylim=(0, 1.15),
-        xlabel="iteration + 1",
+        xlabel="iteration, from 1",
         ylabel=RATIO,
         title=f"ends at {ratio[-1]:.2f}",
     )
@@ -352,7 +352,7 @@ def over_time(ratio: xarray.DataArray) -> Picture:
             end = values[:, -1].mean()
             told.append(f"{title}, {name}: least {least:.2f}, at the end {end:.2f}")
         ax.axhline(1, color=MUTED, lw=0.8, ls=":")
-        ax.set(xlabel="iteration + 1", title=title, ylim=(0, 1.2))
+        ax.set(xlabel="iteration, from 1", title=title, ylim=(0, 1.2))
         log_axis(ax)
     left.set_ylabel(RATIO)
     legend(left, loc="lower left")
