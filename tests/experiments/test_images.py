@@ -324,7 +324,7 @@ def free_port():
         return found.getsockname()[1]
 
 
-@pytest.mark.parametrize("world", [2, 3])
+@pytest.mark.parametrize("world", [2, pytest.param(3, marks=pytest.mark.long)])
 def test_several_processes_have_the_loss_and_gradient_of_one(world, tmp_path):
     path = str(tmp_path / "found.pt")
     # which loads all this once, not once a process
@@ -342,6 +342,7 @@ def test_several_processes_have_the_loss_and_gradient_of_one(world, tmp_path):
     assert np.allclose(found["trained"], run(Config(**SMALL)).h, atol=1e-5)
 
 
+@pytest.mark.long
 def test_when_a_process_dies_all_end_and_the_run_is_taken_up_again(tmp_path):
     path = tmp_path / "run.pt"
     values = {**SMALL, "epochs": 12, "every": 4, "train": 120}

@@ -93,6 +93,7 @@ def test_corollary_1_taken_apart():
         assert wide < here - 0.1 and bare > wide + 0.1
 
 
+@pytest.mark.long
 def test_lower_temperatures_fill_more_dimensions_after_the_projector_than_removing_the_norm():
     regular, bare, cold = (
         sweep(run, [c.replace(seed=s) for s in SEEDS[:2]], record=("spectrum",))

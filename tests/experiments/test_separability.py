@@ -62,6 +62,7 @@ def test_the_map_starts_invariant():
     assert result.drift[0] == 0 and result.theta[0] > 1
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not (shutil.which("c++") or shutil.which("g++")), reason="no C++ compiler")
 def test_compiled_runs_are_those_of_plain_pytorch_up_to_rounding(monkeypatch):
     # what the processor says of itself is believed: else small programs are compiled to try it, for ten seconds
