@@ -11,15 +11,18 @@ not one that others can write to.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
+import os
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import joblib
 import torch
+from filelock import FileLock, Timeout
 from torch.types import Device
 
 from clbook import environment
@@ -149,6 +152,35 @@ def save(path: Path | None, config: Settings, result: object) -> str:
     except Exception as error:  # a full disk, a folder of others, a result that cannot be pickled
         return f"{type(error).__name__} {error} ({path})"
     return ""
+
+
+@contextlib.contextmanager
+def locked(path: Path | None, wait: bool = False) -> Iterator[bool]:
+    """Meanwhile no other process makes the run whose file is `path`; gives False where another one does.
+
+    The lock is the system's, on an empty file beside that of the run: it ends with the process that has it, also with
+    one that is killed. A run that is not stored has none, nor has any where no file can be written: two processes may
+    make it then.
+
+    `wait`: until the other process is done with the run, or has ended.
+    """
+    if path is None:
+        yield True
+        return
+    lock, free = FileLock(path.with_suffix(".lock"), blocking=wait), True
+    try:
+        lock.acquire()
+    except Timeout:
+        free = False
+    except OSError:  # a full disk, a folder of others
+        pass
+    try:
+        yield free
+    finally:
+        if lock.is_locked:
+            with contextlib.suppress(OSError):  # Windows keeps a file that is open
+                os.remove(lock.lock_file)
+        lock.release()
 
 
 def cached(

@@ -19,6 +19,7 @@ import traceback
 import warnings
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import joblib
 import numpy as np
@@ -188,6 +189,24 @@ def tasks(run: Callable, configs: list[Settings], jobs: int) -> list[list[Settin
         size = math.ceil(len(group) / pieces)  # of about equal size
         found += [group[k : k + size] for k in range(0, len(group), size)]
     return found
+
+
+def shared(run: Callable, configs: list[Settings], record, *how) -> list:
+    """`attempt` at the runs of one task, without those that another process makes at this moment.
+
+    What another one has ended since the sweep looked comes from the store.
+    """
+    ended, mine = [], []
+    with contextlib.ExitStack() as locks:
+        for config in configs:
+            path = store.path_of(run, config)
+            if locks.enter_context(store.locked(path)):
+                outcome, _ = store.load(run, config, path, record)
+                if outcome is None:
+                    mine.append(config)
+                else:
+                    ended.append(Ended(config, outcome, path))
+        return ended + attempt(run, mine, record, *how) if mine else ended
 
 
 def attempt(
@@ -509,8 +528,11 @@ class _Sweep:
             going = True
             if jobs > 1 and not asked and _stoppable(self.run):
                 going = self.work(1, progress, compile, until=time.monotonic() + PATIENCE)
-            # What the first seconds have finished is no longer in `left`, so the processes get the rest alone.
-            if not (going and self.work(jobs, progress, compile)):
+            # What the first seconds have finished is no longer in `left`, so the processes get the rest alone. A run
+            # is left once more where another sweep that had it has ended without it.
+            while going and self.left:
+                going = self.work(jobs, progress, compile)
+            if not going:
                 return self.listed()
         finally:
             self.warn()
@@ -527,11 +549,11 @@ class _Sweep:
         for k, part in enumerate(parts):
             noted = None if board is None else (board.path, k)
             todo.append((self.run, part, self.record, compile, noted, until))
-        pool = parallel(attempt, todo, jobs)
+        pool = parallel(shared, todo, jobs)
         before = len(self.missing) - len(self.left)
         try:
             with moving(board, len(self.missing), before) as ended_too:
-                for part in pool:
+                for part in itertools.chain(pool, self.others()):
                     for ended in part:
                         self.take(ended)
                     ended_too(len(part))
@@ -550,6 +572,14 @@ class _Sweep:
             if board is not None:
                 board.remove()
         return True
+
+    def others(self) -> Iterator[list]:
+        """What other processes make of the runs that are left, one after another, when they have ended."""
+        for config in list(self.left):
+            path = self.paths[config]
+            with store.locked(path, wait=True):
+                outcome, _ = store.load(self.run, config, path, self.record)
+            yield [] if outcome is None else [Ended(config, outcome, path)]
 
     def take(self, ended: Ended) -> None:
         """Take in what became of a run."""

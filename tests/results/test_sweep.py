@@ -4,6 +4,7 @@ import functools
 import itertools
 import os
 import pathlib
+import shutil
 import signal
 import subprocess
 import sys
@@ -145,19 +146,49 @@ def test_a_killed_sweep_keeps_finished_runs_and_no_half_written_file_is_taken_fo
     assert list(cache.rglob("*.part")) == [part], "another temporary file was left behind"
 
 
-def test_two_processes_on_one_grid_lose_nothing_and_leave_whole_files(cache):
-    script = """
-        import toy
-        from clbook.results.sweep import sweep
-        configs = [toy.Config(a=float(a)) for a in range(1, 7)]
-        assert [r.config for r in sweep(toy.run, configs, n_jobs=1)] == configs
-    """
-    both = [process(script), process(script)]
-    assert [one.wait() for one in both] == [0, 0] and not list(cache.rglob("*.part"))
+def notes_itself(config):
+    """A run that leaves a file, and waits where there is one that says so."""
+    folder = pathlib.Path(os.environ["RUNS"])
+    (folder / f"{config.a}-{os.getpid()}").touch()
+    waited(lambda: not (folder / f"wait-{config.a}").exists())
+    return toy.run(config)
+
+
+TWO = """
+    import toy, test_sweep
+    from clbook.results.sweep import sweep
+    configs = [toy.Config(a=float(a)) for a in range(1, 7)]
+    assert [r.config for r in sweep(test_sweep.notes_itself, configs, n_jobs=1)] == configs
+"""
+
+
+def test_two_processes_on_one_grid_make_each_run_once_and_leave_whole_files(cache, tmp_path):
+    """One waits in a run until the other has made all else."""
+    (tmp_path / "wait-1.0").touch()
+    first = process(TWO, RUNS=str(tmp_path))
+    waited(lambda: list(tmp_path.glob("1.0-*")))
+    second = process(TWO, RUNS=str(tmp_path))
+    waited(lambda: len(stored(cache)) == 5)
+    (tmp_path / "wait-1.0").unlink()
+    assert (first.wait(), second.wait()) == (0, 0)
+    made = sorted(path.name.split("-") for path in tmp_path.glob("?.0-*"))
+    assert [run for run, _ in made] == [f"{a}.0" for a in range(1, 7)]
+    assert {pid for _, pid in made[1:]} == {str(second.pid)} != {made[0][1]}
     kept = [joblib.load(path) for path in stored(cache)]
-    assert len(kept) == 6 and {config for config, _ in kept} == {*toys(*range(1, 7))}
-    (first,) = sweep(toy.run, toys(1))
-    assert first.seconds in [result.seconds for _, result in kept], "it was made again"
+    assert {config for config, _ in kept} == {*toys(*range(1, 7))}
+    assert not [*cache.rglob("*.part"), *cache.rglob("*.lock")]
+
+
+def test_the_run_of_a_process_that_was_killed_is_made_by_another(cache, tmp_path):
+    (tmp_path / "wait-1.0").touch()
+    first = process(TWO, RUNS=str(tmp_path))
+    waited(lambda: list(tmp_path.glob("1.0-*")))
+    second = process(TWO, RUNS=str(tmp_path))
+    waited(lambda: len(stored(cache)) == 5)
+    first.kill()
+    (tmp_path / "wait-1.0").unlink()
+    assert second.wait() == 0 and len(stored(cache)) == 6
+    assert (tmp_path / f"1.0-{second.pid}").exists()
 
 
 def test_arguments_that_make_no_sweep_are_refused_in_words(cache):
@@ -324,6 +355,7 @@ def test_the_note_says_what_else_failed_and_what_is_stored(cache):
     note = error.value.__notes__[-1]
     assert "of the 1 other runs 0 have finished (0 are stored" in note
     assert note.endswith("failed as well: Config()")
+    shutil.rmtree(cache)
     cache.write_text("a file in the place of the folder")
     with pytest.raises(RuntimeError, match="crash") as error, pytest.warns(UserWarning):
         sweep(fails_at_three, configs, n_jobs=1)
@@ -347,18 +379,20 @@ def test_a_process_that_dies_is_told_with_what_it_was_doing(cache):
 
 def test_a_killed_sweep_leaves_no_processes_behind(tmp_path):
     """Kill the process that sweeps: those that it started end by themselves."""
+    noted = tmp_path / "pids"
+    noted.mkdir()
     swept = process(
         """
         import toy, test_sweep
         from clbook.results.sweep import sweep
         sweep(test_sweep.notes_its_process, [toy.Config(a=float(a)) for a in range(1, 5)], n_jobs=2)
         """,
-        PIDS=str(tmp_path),
+        PIDS=str(noted),
     )
-    waited(lambda: len(list(tmp_path.iterdir())) == 2)
+    waited(lambda: len(list(noted.iterdir())) == 2)
     swept.kill()
     swept.wait()
-    pids = [int(path.name) for path in tmp_path.iterdir()]
+    pids = [int(path.name) for path in noted.iterdir()]
     assert len(pids) == 2
     waited(lambda: not any(map(alive, pids)))
     assert not any(map(alive, pids))
