@@ -45,9 +45,10 @@ LONGEST_PLAY = 15_000  # ms that it takes at most where pictures are heavy; some
 ROOM = 1.25  # between two pictures of Play, over what one takes to draw
 SETTLED = 0.5  # s for which a picture has to stand before the notebook keeps it
 # Where a panel is alive, the picture that the notebook keeps below it is out of sight; a link that sets the explorer is
-# told to it by an entry that is out of sight, too.
+# told to it by an entry that is out of sight, too. Without the kernel what JupyterLab says in a widget's place is.
 STYLE = """<style>
-.jp-OutputArea-child:has(.clbook-panel) + .jp-OutputArea-child, .clbook-address { display: none }
+.jp-OutputArea-child:has(.clbook-panel) + .jp-OutputArea-child, .clbook-address,
+.jp-OutputArea-output.jupyter-widgets:not(:has(*)) { display: none }
 </style>"""
 LINKS = pathlib.Path(__file__).with_name("lab.js")
 # s that a cell waits for its first picture, so that the page has its height from the start
@@ -253,7 +254,7 @@ class Panel(widgets.VBox):
         script = {"text/html": f"<script>{LINKS.read_text(encoding='utf-8')}</script>"}
         output = {"output_type": "display_data", "data": script, "metadata": {}}
         listener = widgets.Output(outputs=(output,), layout={"height": "0", "overflow": "hidden"})
-        return widgets.VBox([widgets.HTML(STYLE), address, listener], layout={"height": "0"})
+        return widgets.VBox([address, listener], layout={"height": "0"})
 
     def _follow(self, change):
         """Take the settings that a link names."""
@@ -571,7 +572,8 @@ class Panel(widgets.VBox):
             self.message.value = controls.alarm(error)
 
     def _ipython_display_(self):
-        """Two outputs: the panel, and below it its latest picture, which is seen where no kernel is."""
+        """A style, the panel, and below it its latest picture, which is seen where no kernel is."""
+        display({"text/html": STYLE, "text/plain": ""}, raw=True)
         view = self._repr_mimebundle_()
         display(view | {"text/plain": "An explorer: run this cell to move it."}, raw=True)
         drawn = self._drawn

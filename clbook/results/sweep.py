@@ -19,13 +19,14 @@ import traceback
 import warnings
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import joblib
 import numpy as np
+from IPython.display import display
 from joblib.externals.loky.process_executor import TerminatedWorkerError
 from joblib.parallel import get_active_backend
 from tqdm.auto import tqdm
+from tqdm.notebook import tqdm_notebook
 
 from clbook import environment
 from clbook.results import records, store
@@ -297,7 +298,25 @@ def bar(items: Iterable, unit: str = "step") -> Iterable:
         >>> list(bar(range(3)))
         [0, 1, 2]
     """
-    return tqdm(items, unit=unit, leave=False, disable=environment.static())
+    return Bar(items, unit=unit, disable=environment.static())
+
+
+class Bar(tqdm):
+    """A bar that is gone once it is closed, also from the file of a notebook, which would keep its beginning."""
+
+    def __init__(self, *items, **how):
+        self.place = None
+        if not issubclass(tqdm, tqdm_notebook):
+            super().__init__(*items, leave=False, **how)
+            return
+        super().__init__(*items, leave=False, display=False, **how)
+        if not self.disable:
+            self.place = display(self.container, display_id=True)
+
+    def close(self):
+        super().close()
+        if self.place is not None:
+            self.place.update({"text/plain": ""}, raw=True)
 
 
 @contextlib.contextmanager
@@ -350,7 +369,7 @@ def moving(board: Board | None, total: int, before: int = 0) -> Iterator[Callabl
         shown.n = max(whole, before + board.runs())
         shown.refresh()
 
-    with tqdm(total=total, leave=False, bar_format=look) as shown, often(move):
+    with Bar(total=total, bar_format=look) as shown, often(move):
         yield ended
 
 

@@ -135,7 +135,7 @@ class Panel:
         self.run, self.stop = (self.find("ButtonModel", word) for word in ("Run", "Stop"))
         self.image, self.progress = self.find("ImageModel"), self.find("FloatProgressModel")
         texts = [m for m in self.ids if self.get(m, "_model_name") == "HTMLModel"]
-        self.status, self.message, self.caption = texts[-4:-1]  # the last is a style
+        self.status, self.message, self.caption = texts[-3:]
 
     def _below(self, model):
         below = [model]
@@ -534,8 +534,8 @@ def test_a_time_slider_that_is_renewed_leaves_no_widget_behind(front):
 def test_a_saved_notebook_holds_the_picture_and_its_alt_text(front):
     """Where no kernel is, the widget's view is empty; a reader sees the output below it: the latest picture."""
     p = show(front)
-    view, saved = front.displayed
-    assert VIEW in view and "image/png" not in view
+    style, view, saved = front.displayed
+    assert "display: none" in style["text/html"] and VIEW in view and "image/png" not in view
     assert base64.b64decode(saved["image/png"]).startswith(b"\x89PNG")
     assert "turn a = 1: at step" in saved["text/plain"]
     assert len(saved["image/png"]) < 20_000
@@ -611,7 +611,7 @@ def test_the_overview_shows_texts_as_texts_in_rows_of_their_own():
 def test_a_first_picture_that_takes_long_is_kept_too(front):
     front.execute("from clbook.explore import live\nlive.PATIENCE = 0.0\np = show(delay=0.02); p")
     p = Panel(front)
-    assert "is being made" in front.displayed[1]["text/plain"]
+    assert "is being made" in front.displayed[-1]["text/plain"]
     p.finish()
     front.pump(lambda: front.kept and "image/png" in front.kept[-1]["data"])
 

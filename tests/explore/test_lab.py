@@ -106,10 +106,10 @@ def test_the_file_keeps_the_latest_picture_which_is_out_of_sight_while_the_panel
     assert lab.ask(f"{picture}[0].offsetParent") is None
     lab.key(0, "Home")
     lab.shows("turn a = 0.1:")
-    text = f"{NOTEBOOK}.model.cells.get(1).outputs.get(1).data['text/plain']"
+    text = f"{NOTEBOOK}.model.cells.get(1).outputs.get(2).data['text/plain']"
     lab.until(f"{text}.includes('a = 0.1:')")
     lab.save()
-    view, image = nbformat.read(folder / "toy.ipynb", as_version=4).cells[1].outputs
+    _, view, image = nbformat.read(folder / "toy.ipynb", as_version=4).cells[1].outputs
     assert "application/vnd.jupyter.widget-view+json" in view.data and "image/png" in image.data
 
 
@@ -130,3 +130,14 @@ def test_the_page_did_not_jump_nor_fail_and_its_file_is_small(lab, folder):
     assert lab.tab.errors == [] and lab.tab.requests == []
     lab.save()
     assert (folder / "toy.ipynb").stat().st_size < 20_000
+
+
+def test_without_its_kernel_the_notebook_shows_the_picture_and_no_error(lab):
+    """Opened again, with a kernel that knows nothing of the panel."""
+    lab.save()
+    lab.ask(f"{NOTEBOOK}.sessionContext.shutdown()")
+    lab.page.reload()
+    lab.until("document.querySelector('.jp-RenderedImage img')?.naturalWidth")
+    lab.until("document.querySelector('.jupyter-widgets')?.textContent.includes('Error')")
+    seen = "(kind) => document.querySelector(kind).offsetParent !== null"
+    assert lab.ask(seen, ".jp-RenderedImage img") and not lab.ask(seen, ".jupyter-widgets")

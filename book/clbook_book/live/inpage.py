@@ -13,15 +13,13 @@ import types
 import warnings
 from collections.abc import Callable, Collection, Mapping, Sequence
 
-from tqdm.auto import tqdm
-
 from clbook import environment, style
 from clbook.explore import controls
 from clbook.explore.static import Block, file, filled, said
 from clbook.explore.subject import quantities
 from clbook.results.fingerprint import digest, edited, modules
 from clbook.results.store import cached, path_of, read, save
-from clbook.results.sweep import combined, often
+from clbook.results.sweep import Bar, combined, often
 from clbook.training.loop import Training, training_of
 from clbook.training.settings import Settings, expect, fields
 from clbook_book.live.page import Program, program, shared_code
@@ -166,9 +164,7 @@ def programs(
     """
     look = "{desc}: {percentage:3.0f}%|{bar}| {n_fmt} of {total_fmt} parts, {elapsed}"
     # While a page is built, which would keep the bar, there is none.
-    bar = tqdm(
-        total=len(configs), desc=TRACING, leave=False, bar_format=look, disable=environment.static()
-    )
+    bar = Bar(total=len(configs), desc=TRACING, bar_format=look, disable=environment.static())
     found = []
     with bar, often(bar.refresh):  # its clock goes on while a training is traced
         for number, config in enumerate(configs):
