@@ -50,6 +50,9 @@ HIDDEN = (
     re.compile(r"<(style|script)\b.*?</\1>", re.DOTALL),
     re.compile(r'<span class="bar".*?</span>', re.DOTALL),
 )
+# A formula of several lines, which a quotation cannot have.
+FORMULA = re.compile(r"^( *)(\$\$\n.*?\n *\$\$)$", re.DOTALL | re.MULTILINE)
+FOLDED = "\f"  # around a text that is folded
 SETS = re.compile(r'<a href="(#[\w-]+:[^"]+)"')  # a link that sets an explorer
 SPECIAL = re.compile(r"([\\`*_$<~])")
 
@@ -66,8 +69,11 @@ class Page:
     def __init__(self, app, docname, doctree, sources):
         self.app, self.docname, self.sources = app, docname, sources
         self.address, self.next = app.config.html_baseurl, 0
-        self.headings = {
-            id: section for section in doctree.findall(nodes.section) for id in section["ids"]
+        headings = {id for section in doctree.findall(nodes.section) for id in section["ids"]}
+        # The places that the page itself links to.
+        self.targets = headings & {
+            link.get("refid") or link.get("refuri", "").partition("#")[2]
+            for link in doctree.findall(nodes.reference)
         }
         self.cells, self.text, self.files = [], [], {}
         for block in doctree.children:
@@ -80,6 +86,7 @@ class Page:
             self.flush()
             for child in block.children:
                 if isinstance(child, nodes.title):
+                    self.text += [f'<a id="{id}"></a>' for id in block["ids"] if id in self.targets]
                     self.text.append("#" * min(level, 6) + " " + self.heading(block))
                 else:
                     self.add(child, level + 1)
@@ -94,11 +101,15 @@ class Page:
             self.text.append(text)
 
     def flush(self):
-        """Make a cell of the text since the last one."""
-        if self.text:
-            cell = new_markdown_cell("\n\n".join(self.text))
-            if self.files:
-                cell.attachments = self.files
+        """Make cells of the text since the last one: what is folded is one of its own, folded up."""
+        for k, text in enumerate("\n\n".join(self.text).split(FOLDED)):
+            if not text.strip():
+                continue
+            cell = new_markdown_cell(text.strip())
+            if files := {name: file for name, file in self.files.items() if name in text}:
+                cell.attachments = files
+            if k % 2:
+                cell.metadata.jupyter = {"source_hidden": True}
             self.cells.append(cell)
         self.text, self.files = [], {}
 
@@ -250,6 +261,16 @@ class Page:
     def reasons(self, node) -> str:  # what the answers of a prediction are told
         return fold("Answer", self.children(node))
 
+    def container(self, node) -> str:
+        """Of a quiz the question and its numbered answers; what each is told is folded."""
+        options = [part for part in node.children if type(part).__name__ == "quiz_option"]
+        if not options:
+            return self.other(node)
+        asked = [self.block(part) for part in node.children if part not in options]
+        answers = [f"{k}. {self.block(each[0])}" for k, each in enumerate(options, 1)]
+        told = [f"{k}. {self.block(each[1])}" for k, each in enumerate(options, 1)]
+        return "\n\n".join([*asked, "\n".join(answers), fold("Answers", "\n".join(told))])
+
     def dropdown_main(self, node) -> str:
         return fold(node[0][0].astext(), "\n\n".join(map(self.block, node.children[1:])))
 
@@ -352,10 +373,8 @@ class Page:
 
     def link(self, text, uri) -> str:
         """A link, or plain text where it would lead nowhere: a notebook lies alone, and its headings are its places."""
-        section = self.headings.get(uri[1:]) if uri.startswith("#") else None
-        if section is not None and isinstance(section[0], nodes.title):
-            title = self.heading(section)
-            return text if SPECIAL.search(title) else f"[{text}](#{title.replace(' ', '-')})"
+        if uri.startswith("#") and uri[1:] in self.targets:
+            return f"[{text}]({uri})"
         if found := self.whole(uri):
             return f"[{text}]({found})"
         return text if "#" in uri or "*" in text else f"*{text}*"
@@ -398,14 +417,15 @@ def escape(text) -> str:
 
 
 def box(body) -> str:
-    """A box with a bar at its left: HTML, since formulas of several lines do not survive in a block quote."""
-    return f'<div style="border-left: 3px solid #999; padding-left: 1em">\n\n{body}\n\n</div>'
+    """A box with a bar at its left: a quotation, as JupyterLab's extension for MyST shows no formulas within HTML."""
+    lines = FORMULA.sub(lambda tex: tex[1] + " ".join(tex[2].split()), body.replace(FOLDED, ""))
+    return textwrap.indent(lines, "> ", lambda line: True)
 
 
 def fold(title, body) -> str:
-    """A box that opens. Its sign stands in the title: JupyterLab takes the browser's own away."""
-    title = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", title)
-    return f"<details><summary>▸ <b>{title}</b></summary>\n\n{body}\n\n</details>"
+    """A text that opens: a cell of its own that JupyterLab folds up to its first line, and others show open."""
+    title = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", title).replace("*", "")
+    return f"{FOLDED}▸ {title}\n\n{body.replace(FOLDED, '')}{FOLDED}"
 
 
 def address_of(base, path) -> str:
@@ -446,10 +466,16 @@ def lean(output) -> list:
         if not (found := PICTURE.search(page)):
             return [note]
         data = {"image/png": as_png(found["webp"]), "text/plain": html.unescape(found["alt"])}
-        return [note, new_output("display_data", data)]
+        return [note, picture(data)]
     if "image/png" in data:
-        data = {kind: data[kind] for kind in ("image/png", "text/plain") if kind in data}
+        return [picture({kind: data[kind] for kind in ("image/png", "text/plain") if kind in data})]
     return [new_output("display_data", data)]
+
+
+def picture(data):
+    """A picture as wide as it was drawn: it has 144 pixels an inch, of which a page has 96."""
+    wide, _ = Image.open(io.BytesIO(base64.b64decode(data["image/png"]))).size
+    return new_output("display_data", data, metadata={"image/png": {"width": round(wide * 2 / 3)}})
 
 
 def as_png(webp: str) -> str:

@@ -170,13 +170,21 @@ def test_references_are_plain_text(toy):
     assert not RAW.search(text)
     for words in (
         "[Chen *et al.*, 2020]", r"\tag{1}", "How many steps does (1) take",
-        "[A pull alone](#A-pull-alone) and Fig. 1", f"**Fig. 1.** {CAPTION}",
+        "[A pull alone](#pull-see) and Fig. 1", f"**Fig. 1.** {CAPTION}",
         "**Proposition 1 (The spread).** The spread after $t$ steps", "Proof. By (1) the mean",
         "**Exercise 1 (Too large a step (warm-up)).** What happens in Proposition 1 at lr = 2?",
-        "<details><summary>▸ <b>Solution to Exercise 1 (Too large a step (warm-up))</b></summary>",
+        '<a id="pull-see"></a>',
         r"| 0.1 | $\lvert \log 2 / \log 0.9 \rvert = 6.6$ |",
     ):  # fmt: skip
         assert words in text
+    # JupyterLab's extension for MyST shows formulas within HTML as they are written.
+    assert not re.search(r"<(div|details)", text)
+
+
+def test_a_solution_is_a_cell_that_is_folded_up(toy):
+    (folded,) = [cell for cell in toy.notebook.cells if cell.source.startswith("▸ ")]
+    assert folded.source.startswith("▸ Solution to Exercise 1 (Too large a step (warm-up))\n\n")
+    assert folded.metadata.jupyter.source_hidden
 
 
 def test_code_is_the_page_s_own_with_the_outputs_of_the_build(toy):
