@@ -224,7 +224,7 @@ def affine(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
         if bias is None:
             return x @ weight.mT
         return torch.baddbmm(bias[:, None], x, weight.mT)
-    except (AttributeError, IndexError, TypeError, RuntimeError):
+    except (AttributeError, LookupError, TypeError, RuntimeError):
         # Shapes are looked at only now: in a small network the look would take longer than a layer.
         _check_layers(x, weight, bias)
         raise

@@ -1,10 +1,8 @@
 """Networks and their stacks: R at once are R single ones, and wrong arguments are named."""
 
-import sys
-
 import pytest
 import torch
-from wrong import WRONG, answers_or_names_it
+from wrong import answers_or_names_it
 
 from clbook import models
 
@@ -74,12 +72,7 @@ ARGUMENTS = {
 
 @pytest.mark.parametrize("function", ARGUMENTS, ids=lambda function: function.__name__)
 def test_a_wrong_argument_is_named(function):
-    # A slice is a key from Python 3.12 on: there `affine` passes the KeyError of a dict on.
-    # The mend is a word in `affine`, and trains every run of the book again.
-    kinds = dict(WRONG)
-    if sys.version_info >= (3, 12) and function is models.affine:
-        del kinds["a dict"]
-    answers_or_names_it(function, ARGUMENTS[function], kinds)
+    answers_or_names_it(function, ARGUMENTS[function])
 
 
 @pytest.mark.parametrize("widths", [(3, 2), (3, 5, 2)], ids=["another depth", "another width"])
