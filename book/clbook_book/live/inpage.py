@@ -186,7 +186,7 @@ def stored(
     writing = modules(program.__module__).values()
     if run is None or edited(writing):
         return trace()
-    by = [run.name, *map(digest, writing), list(settings), name, sorted(seen)]
+    by = [run.name, *sorted(map(digest, writing)), list(settings), name, sorted(seen)]
     path = (
         environment.cache_folder()
         / "programs"
