@@ -266,7 +266,7 @@ def test_without_javascript_a_picture_and_its_text_stand_there(visit, path, reco
     text = wall.inner_text(".clbook-still")
     assert all(line in text for line in page.shares(record))
     assert wall.is_visible(".clbook-still img") and not wall.is_visible(".clbook-live")
-    assert wall.get_attribute("img", "alt").startswith("Photographs, each beside")
+    assert wall.get_attribute("img", "alt").startswith("Photographs, of each class the one")
 
 
 @pytest.mark.parametrize(("share", "said"), [(89 / 200, "45%"), (65 / 200, "33%"), (1, "100%")])

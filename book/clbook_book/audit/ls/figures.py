@@ -36,7 +36,7 @@ def _paths(ax, one, steps, title):
     ax.set(
         xlim=(1, 1.05 * time[-1]),
         ylim=(path.min() - pad, path.max() + pad),
-        xlabel="iteration + 1",
+        xlabel="iteration, from 1",
         title=f"{title}\n{when}",
     )
     return when
@@ -71,7 +71,7 @@ def figure_4(record: xarray.Dataset) -> Picture:
         )
     right.axhline(1 / 3, color=MUTED, lw=0.8, ls=":", label="guessing")
     log_axis(right)
-    right.set(xlabel="iteration + 1", ylim=(0, 1.03), title="accuracy on a line")
+    right.set(xlabel="iteration, from 1", ylim=(0, 1.03), title="accuracy on a line")
     legend(right, loc="upper left")
     ends = listed(record.accuracy.isel(step=-1))
     return Picture(
