@@ -11,8 +11,8 @@ RUN = """([name, settings]) => window.clbook.explorers[name].run(settings).then(
 
 
 def asked(name, changes):
-    """What a block is asked to run; of the front page's toy a reader moves the points, which Python draws wider."""
-    if name != "play" or "spread" not in changes:
+    """What a block is asked to run; in the front page's toy the points stand where Python's run has them."""
+    if name != "play":
         return changes
     state = play.MovedPoints([play.Config(**changes)]).state
     points = {part: getattr(state, part)[0].flatten().tolist() for part in ("x", "label", "there")}
