@@ -79,6 +79,7 @@ window.clbookHere ??= (() => {
       training = false;
       progress.hidden = true;
       button.textContent = "Train";
+      copied(me); // with what has been said last
       waiting.forEach((hand) => hand(rowsNow()));
       waiting = [];
     }
