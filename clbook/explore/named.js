@@ -100,10 +100,11 @@ window.clbookNamed ??= (() => {
     function show() {
       text.data = at === start ? written : written.replace(NUMBER, String(steps[at]));
       link.classList.toggle("clbook-moved", at !== start);
-      link.setAttribute("aria-valuenow", steps[at]);
+      link.setAttribute("aria-valuenow", told(at));
       link.setAttribute("aria-valuetext", text.data);
     }
-    const slider = { role: "slider", "aria-label": block.called(field), "aria-valuemin": steps[0], "aria-valuemax": steps.at(-1) };
+    const rising = steps.every((v, k) => !k || Number(v) > Number(steps[k - 1])), told = (k) => rising ? steps[k] : k; // they may be words
+    const slider = { role: "slider", "aria-label": block.called(field), "aria-valuemin": told(0), "aria-valuemax": told(steps.length - 1) };
     for (const [key, value] of Object.entries(slider)) link.setAttribute(key, value);
     Object.assign(link, { className: `${link.className} clbook-scrub`, draggable: false, title: "Drag it, or press the arrow keys" });
     show();
