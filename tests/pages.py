@@ -58,7 +58,8 @@ def found(page):
         r'<script type="application/json" class="clbook-setup">(.*?)</script>', source(page)
     )
     frames = re.findall(r'class="clbook-frames">([^<]*)<', source(page))
-    for setup, packed in zip(map(json.loads, setups), frames, strict=True):
+    players = [setup for setup in map(json.loads, setups) if "times" in setup]  # not the doctor
+    for setup, packed in zip(players, frames, strict=True):
         drawings, numbers = (gzip.decompress(base64.b64decode(part)) for part in packed.split())
         yield setup["name"], setup, json.loads(drawings) | {"numbers": numbers}
 

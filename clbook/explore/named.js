@@ -44,8 +44,11 @@ window.clbookNamed ??= (() => {
       back.focus({ preventScroll: true });
     }
     function draw() { // what is drawn there is drawn here
-      const { picture } = of, [copy, words] = box.children, [source, alt] = picture();
+      const { picture } = of, [copy, words] = box.children;
       words.textContent = of.says?.() ?? "";
+      copy.hidden = !picture; // a table: what it says is enough
+      if (!picture) return;
+      const [source, alt] = picture();
       copy.setAttribute("role", "img");
       copy.setAttribute("aria-label", alt);
       copy.classList.toggle("clbook-paper", source.matches("img"));

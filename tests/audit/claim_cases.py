@@ -205,6 +205,14 @@ SL_AND_CS = {
         "seen here": {
             "norms": filled(dict.fromkeys(OUTPUTS, 8) | {STANDARD: 20}),
             "slow": filled(dict.fromkeys(SLOW, 8)),
+            "digits": record(
+                "variant seed place",
+                {
+                    "variant": ["regular", "without norm", "regular, temperature 1/2"],
+                    "place": ["z"],
+                },
+                rank=np.array([8, 20, 8])[:, None, None] * np.ones((1, 3, 1)),
+            ),
         }
     },
     "cs-prop-3-goal": {"holds": {"linear": dict.fromkeys(RECIPE, EQUAL)}},

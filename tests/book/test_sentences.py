@@ -411,7 +411,7 @@ def test_words_map():
 
 def test_words_neighbours():
     it = records.load("words-nearest").isel(run=0)
-    symbols = records.load("words-map")["words:lines"].values[0].decode().split("\n")
+    symbols = records.load("words-map")["words:lines"].values[0].split("\n")
     first = {}
     for word in ("width", "real", "color", "figure", "cache", "score", "row", "true"):
         split = word not in symbols

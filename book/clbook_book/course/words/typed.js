@@ -50,7 +50,8 @@ window.clbookTyped ??= (() => {
       return { symbol: known, nearest: ranks.map((rank) => ofRank(k, times.length - 1, rank).word) };
     }
     part("datalist").replaceChildren(...words.slice(0, 1000).map((word) => Object.assign(element("option", ""), { value: word })));
-    const member = { figure, touched: false, address: () => `${name}:word=${encodeURIComponent(input.value)}`, follow };
+    const member = { figure, stage: part(".clbook-lists"), title: figure.getAttribute("aria-label"), touched: false,
+      says: () => part(".clbook-status").textContent, address: () => `${name}:word=${encodeURIComponent(input.value)}`, follow };
     function follow(values) {
       input.value = values.get("word") ?? setup.word;
       member.touched = true;
