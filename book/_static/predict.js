@@ -72,7 +72,7 @@ document.addEventListener("DOMContentLoaded", () => {
     const following = answersOf(box);
     const within = (each, part) => [each, ...each.querySelectorAll("*")].filter((one) => one.matches(part));
     const figures = following.flatMap((each) => within(each, "figure.clbook-explorer, figure.clbook-pull"));
-    const covered = following.filter((each) => !within(each, ".clbook-explorer, .clbook-here").length);
+    const covered = following.filter((each) => !within(each, ".clbook-explorer, .clbook-here:not(.clbook-typed)").length);
     const first = box.querySelector("p");
     first.id ||= `${box.id}-question`;
     reasons.hidden = true;

@@ -1,6 +1,7 @@
 """The explorers of the built pages: the settings that links and cells name."""
 
 import html
+import json
 import re
 
 from pages import blocks, built, every_explorer, found, source  # noqa: F401 (a fixture)
@@ -30,7 +31,8 @@ def takes(block, setting, text) -> bool:
 
 @every_explorer
 def test_links_in_the_text_set_an_explorer_or_a_block_to_a_run_that_it_has(page):
-    axes, trained = {}, blocks(page)
+    typed = re.findall(r'class="clbook-typed-setup">(.*?)</script>', source(page))
+    axes, trained = {}, blocks(page) | {each["name"]: each for each in map(json.loads, typed)}
     for name, setup, _ in found(page):
         frames = range(min(map(len, setup["times"])))
         axes[name] = dict(setup["axes"]) | {"frame": [*map(str, frames)]}

@@ -78,7 +78,7 @@ def built() -> dict:
             )  # one whose points are moved has it
             found[path.stem, setup["name"]] = setup, shared + code
         kinds = {kind for kind, code in SCRIPTS.findall(text) if "function prepare(due)" in code}
-        assert kinds <= {"clbook-here-code", "clbook-worker"}, (
+        assert kinds <= {"clbook-here-code", "clbook-own-code", "clbook-worker"}, (
             f"{path.stem} trains by {kinds}, of which no test knows"
         )
     return found

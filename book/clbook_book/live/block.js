@@ -8,7 +8,7 @@ window.clbookBlock ??= (() => {
     if (figure.dataset.ready) return undefined;
     figure.dataset.ready = "yes";
     const part = (name) => figure.querySelector(name), all = (name) => [...figure.querySelectorAll(name)];
-    const setup = JSON.parse(part(".clbook-here-setup").textContent), status = part(".clbook-status");
+    const setup = JSON.parse(part("[type='application/json']").textContent), status = part(".clbook-status");
     const say = (text) => { if (status.textContent !== text) status.textContent = text; };
     figure.addEventListener("keydown", (event) => event.stopPropagation()); // JupyterLab would take the arrow keys
     return { figure, part, all, setup, say };

@@ -105,7 +105,7 @@ window.clbookTyped ??= (() => {
     const block = begun(figure);
     if (!block) return;
     const { part, setup, say } = block, [most, halves] = setup.sizes, area = part("textarea"), input = part("[name=word]");
-    const code = `${part(".clbook-here-code").textContent}\nreturn { ways: ${makers(setup)}, Generator };`;
+    const code = `${part(".clbook-own-code").textContent}\nreturn { ways: ${makers(setup)}, Generator };`;
     const { ways: [make], Generator } = new Function(code)(), run = make();
     let seed = setup.seed, running = 0, text = null; // text: what `counted` gave
     const half = (k) => k < most ? text.split.indexOf(k) : k - most; // which split word it is of; -1 for none
