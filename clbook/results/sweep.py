@@ -196,6 +196,12 @@ def shared(run: Callable, configs: list[Settings], record, *how) -> list:
     """`attempt` at the runs of one task, without those that another process makes at this moment.
 
     What another one has ended since the sweep looked comes from the store.
+
+    Examples:
+        >>> from clbook.experiments.separability import Config
+        >>> (ended,) = shared(lambda config: 1 / 0, [Config()], (), False)
+        >>> ended.outcome  # as `attempt` keeps it
+        ZeroDivisionError('division by zero')
     """
     ended, mine = [], []
     with contextlib.ExitStack() as locks:

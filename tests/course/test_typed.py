@@ -54,10 +54,6 @@ def test_a_text_is_counted_and_trained_as_in_python(visit, tmp_path):
     assert abs(ended["met"] - run.found()) <= 1  # two cosines may be alike
     assert f"{ended['met']} of {len(split)} pairs" in page.inner_text(".clbook-status")
     assert barriers(page) == []
-
-
-def test_a_text_without_long_words_is_refused_in_words(visit, tmp_path):
-    page = visit(alone(typed.Own("Own", "."), tmp_path))
     page.fill("textarea", "a cat is a cat")
     page.click("[data-do=train]")
     assert page.inner_text(".clbook-status").startswith("This text has too few long words")

@@ -73,9 +73,8 @@ def built() -> dict:
         text = path.read_text(encoding="utf-8")
         for block in PROGRAMS.finditer(text):
             setup, code = json.loads(block[1]), block[2]
-            shared = (
-                page.shared_code() if "shapes" in setup else ""
-            )  # one whose points are moved has it
+            # One whose points are moved has it.
+            shared = page.shared_code() if "shapes" in setup else ""
             found[path.stem, setup["name"]] = setup, shared + code
         kinds = {kind for kind, code in SCRIPTS.findall(text) if "function prepare(due)" in code}
         assert kinds <= {"clbook-here-code", "clbook-own-code", "clbook-worker"}, (
