@@ -360,7 +360,6 @@ def test_the_nearest_of_all_words_are_those_of_each(folder):
 
 
 def test_halves_of_a_long_text_find_each_other_and_those_of_a_short_one_do_not(tmp_path):
-    """Two words that are always exchanged by the coin share their contexts; with few occurrences chance decides."""
     rng = np.random.default_rng(0)
     # A language: fifteen long words, each with contexts of its own among sixty short ones.
     likely = rng.dirichlet(np.full(60, 0.1), 15)
