@@ -137,7 +137,7 @@ window.clbookTyped ??= (() => {
     function train() {
       const mine = ++running, generator = new Generator(100 * seed + setup.coin), one = new Float32Array(1);
       text = counted(area.value, () => { generator.rand(one); return one[0]; }, setup.sizes);
-      part("[data-do=stop]").disabled = false;
+      part("[data-do=stop]").disabled = text.split.length < 2;
       if (text.split.length < 2) {
         say("This text has too few long words to split: paste a longer one.");
         return Promise.resolve(undefined);
