@@ -29,7 +29,7 @@ from clbook._arguments import (
 
 SPACES = ("box", "sphere")
 PROPOSALS = 16  # offered at once by the rejection sampler, which takes the first that is accepted
-MOST_CONDITION = 1e6  # a matrix worse than this is not invertible in float32
+SLOPE = 0.2  # of the leaky ReLU below 0
 
 
 def marginal(n: int, d: int, space: str, generator: torch.Generator) -> Tensor:
@@ -186,62 +186,31 @@ def _von_mises_fisher(z, style, sd, chances):
     return torch.where(style, radius * moved, z)
 
 
-def mixed(z: Tensor, matrices: Sequence[Tensor], slope: float = 0.2) -> Tensor:
-    """The network of `Mixing`, whether it can be inverted or not: z (..., n, d), matrices of (..., d, d).
+def mixed(z: Tensor, matrices: Sequence[Tensor]) -> Tensor:
+    """x = g(z), a network without biases: matrices with a leaky ReLU between two (CS Sec. 4.1).
+
+    Args:
+        z: (..., n, d).
+        matrices: a sequence of (..., d, d) tensors, the first one is applied first; one makes g linear. Leading axes
+            are separate networks.
 
     Returns: (..., n, d).
-    Raises ValueError: other shapes, a slope that is not above 0.
+    Raises ValueError: other shapes.
     """
     floats("z", z, 2)
-    slope = positive("slope", slope)
     for i, matrix in enumerate(_matrices(matrices, z.shape[-1])):
-        z = (F.leaky_relu(z, slope) if i else z) @ matrix.mT.to(z)
+        z = (F.leaky_relu(z, SLOPE) if i else z) @ matrix.mT.to(z)
     return z
 
 
-def _matrices(given, d=None):
+def _matrices(given, d):
     """A sequence of square matrices (..., d, d), checked, as a list."""
     if not isinstance(given, Sequence) or not given:
         raise refused("matrices", given, "a sequence of one matrix or more")
     for i, matrix in enumerate(given):
-        columns = floats(f"matrices[{i}]", matrix, 2).shape[-1]
-        d = d or columns
-        if matrix.shape[-2:] != (d, d):
+        if floats(f"matrices[{i}]", matrix, 2).shape[-2:] != (d, d):
             raise refused(f"matrices[{i}]", matrix, f"square, (..., {d}, {d})")
     return list(given)
-
-
-class Mixing:
-    """g(z), an invertible network without biases: matrices (d, d) with a leaky ReLU between two (CS Sec. 4.1).
-
-    Args:
-        matrices: a sequence of (..., d, d) tensors, the first one is applied first; one makes g linear. Leading axes
-            are separate networks, for z (..., n, d).
-        slope: of the leaky ReLU below 0, > 0.
-    Raises ValueError: matrices that are not square, of different sizes, or not invertible; a slope that is not above 0.
-    """
-
-    def __init__(self, matrices: Sequence[Tensor], slope: float = 0.2):
-        self.slope = positive("slope", slope)
-        self.matrices = _matrices(matrices)
-        for i, matrix in enumerate(self.matrices):
-            if matrix.shape != self.matrices[0].shape:
-                raise refused(f"matrices[{i}]", matrix, "of the shape of matrices[0]")
-            fine = matrix.isfinite().all()
-            if not (fine and (torch.linalg.cond(matrix.double()) < MOST_CONDITION).all()):
-                allowed = f"invertible, its condition number below {MOST_CONDITION:g}"
-                raise refused(f"matrices[{i}]", matrix, allowed)
-
-    def __call__(self, z: Tensor) -> Tensor:
-        """x = g(z), (..., d)."""
-        return mixed(z, self.matrices, self.slope)
-
-    def inverse(self, x: Tensor) -> Tensor:
-        """z = g^-1(x), (..., d)."""
-        for i, matrix in reversed([*enumerate(self.matrices)]):
-            x = x @ torch.linalg.inv(matrix.double()).mT.to(x)
-            x = F.leaky_relu(x, 1 / self.slope) if i else x
-        return x
 
 
 def rotations(d: int, layers: int, generator: torch.Generator) -> list[Tensor]:
@@ -252,8 +221,3 @@ def rotations(d: int, layers: int, generator: torch.Generator) -> list[Tensor]:
         torch.nn.init.orthogonal_(torch.empty(d, d), generator=generator) for _ in range(layers)
     ]
     return found
-
-
-def mixing(d: int, layers: int, generator: torch.Generator, slope: float = 0.2) -> Mixing:
-    """A `Mixing` of random rotations: the spectrum of an encoder's weights is then that of the map from the latents."""
-    return Mixing(rotations(d, layers, generator), slope)

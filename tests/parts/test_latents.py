@@ -21,10 +21,8 @@ ARGUMENTS = {
     latents.draws: {"n": 5, "d": 4, "space": "box", "generator": seeded()},
     latents.positives: {"z": ZS, "generator": seeded()} | PAIR,
     latents.pairs: {"drawn": DRAWN, "d": 4} | PAIR,
-    latents.mixed: {"z": ZS, "matrices": [torch.eye(4), torch.eye(4)], "slope": 0.2},
-    latents.Mixing: {"matrices": [torch.eye(4), torch.eye(4)], "slope": 0.2},
+    latents.mixed: {"z": ZS, "matrices": [torch.eye(4), torch.eye(4)]},
     latents.rotations: {"d": 4, "layers": 2, "generator": seeded()},
-    latents.mixing: {"d": 4, "layers": 2, "generator": seeded(), "slope": 0.2},
 }
 
 

@@ -77,9 +77,9 @@ def surface(
     return torch.stack(means).mean(0).numpy()
 
 
-def pair_cosine(config: Config, samples: int = 20_000) -> float:
+def pair_cosine(config: Config) -> float:
     """Mean cosine of the style parts of a pair, weighted by their squared length, on the sphere. Returns: rho."""
-    z, positive = fresh_pairs(config, samples, stream(config.seed, COSINE))
+    z, positive = fresh_pairs(config, 20_000, stream(config.seed, COSINE))
     style = slice(config.d_c, None)
     together = (z * positive)[:, style].sum()
     size = z[:, style].square().sum()

@@ -91,6 +91,13 @@ def product_ranks(seed: int = 0) -> tuple[int, int, int]:
     return above, both, one
 
 
+def unmixed(x: torch.Tensor, inverses: Sequence[torch.Tensor]) -> torch.Tensor:
+    """z = g^-1(x), (..., d), of `latents.mixed` with the inverses of its matrices, the last one first."""
+    for i, matrix in enumerate(inverses):
+        x = (leaky_relu(x, 1 / latents.SLOPE) if i else x) @ matrix.T
+    return x
+
+
 @one_thread()
 def layer_spectra(
     layers: int, d_c: int = 3, n: int = 200, seed: int = 0, scale: float = 2
@@ -100,13 +107,10 @@ def layer_spectra(
     f is the inverse of a generator of so many layers; D then scales the content and drops the style.
     """
     generator, ends = stream(seed, 0), []
-    g = latents.mixing(DIM, layers, generator)
-    weights = [
-        torch.linalg.inv(matrix.double()).requires_grad_() for matrix in reversed(g.matrices)
-    ]
-    for x in map(g, pairs(n, d_c, 0.3, generator)):
-        for i, weight in enumerate(weights):
-            x = (leaky_relu(x, 1 / g.slope) if i else x) @ weight.T
+    matrices = latents.rotations(DIM, layers, generator)
+    weights = [torch.linalg.inv(matrix.double()).requires_grad_() for matrix in reversed(matrices)]
+    for z in pairs(n, d_c, 0.3, generator):
+        x = unmixed(latents.mixed(z, matrices), weights)
         ends.append(scale * x * (torch.arange(DIM) < d_c))
     gradients = torch.autograd.grad(loss(*ends).sum(), weights)
     return [torch.linalg.svdvals(gradient).numpy() for gradient in gradients]
@@ -116,10 +120,13 @@ def layer_spectra(
 def collapsed(scales, d_c: int, layers: int = 3, n: int = 512, seed: int = 0) -> np.ndarray:
     """Mean of CS eq. 4 for f = c D g^-1, g of so many layers, D dropping the style, at each c of `scales`."""
     generator = stream(seed, 0)
-    g = latents.mixing(DIM, layers, generator)
-    g = latents.Mixing([matrix.double() for matrix in g.matrices])
-    found = [g.inverse(g(z)) * (torch.arange(DIM) < d_c) for z in pairs(n, d_c, 0.3, generator)]
-    z, views = found
+    matrices = [matrix.double() for matrix in latents.rotations(DIM, layers, generator)]
+    inverses = [torch.linalg.inv(matrix) for matrix in reversed(matrices)]
+    ends = []
+    for z in pairs(n, d_c, 0.3, generator):
+        found = unmixed(latents.mixed(z, matrices), inverses)
+        ends.append(found * (torch.arange(DIM) < d_c))
+    z, views = ends
     return np.array([float(loss(c * z, c * views).mean()) for c in scales])
 
 
