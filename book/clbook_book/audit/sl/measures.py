@@ -509,10 +509,17 @@ def decay_keeps_apart(own, own_nearest):
     )
 
 
-@measures("sl-own-fig-6a", SMALL)
-@measures("sl-own-fig-8a", ONE)
-def ends_close(name, own):
-    return close(own[name])
+@measures("sl-own-fig-6a")
+def small_start_mitigates(own):
+    found, without = close(own[SMALL]), end(own[WITHOUT])
+    found.text += f"; without decay from the usual start {span(without)}"
+    found.conditions += (without - end(own[SMALL]),)
+    return found
+
+
+@measures("sl-own-fig-8a")
+def one_uneven_close(own):
+    return close(own[ONE])
 
 
 @measures("sl-own-fig-7a")
