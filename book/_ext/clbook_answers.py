@@ -1,5 +1,6 @@
 """A question with numbered answers and a sentence for each, as a notebook has it: predictions and quizzes are said so.
 
+    :::{div} quiz
     What decides which class goes where?
 
     1. the loss
@@ -7,6 +8,7 @@
 
     <!-- 1: The loss is the same after a shuffle. -->
     <!-- 2 right: The network moves alike points alike. -->
+    :::
 
 A notebook shows the question and the answers, and no comments.
 """

@@ -14,6 +14,7 @@ from html import escape
 from pathlib import Path
 
 import jinja2
+from clbook_div import add_kind
 from clbook_kernels import AT_ONCE, PROCESSES
 from docutils import nodes
 from sphinx.errors import ExtensionError
@@ -84,10 +85,11 @@ class QuoteRole(SphinxRole):
 
 
 class PartDirective(SphinxDirective):
-    """`{claims}` in a chapter: one line that leads to the rows of the claims on its question.
+    """`{div} claims` in a chapter: one line that leads to the rows of the claims on its question.
 
-    The rows stand on the papers' pages, under the items: `{paper-items} LS`; `{paper-summary} LS` has their
-    counts and what weighs most, `{ledger-errors} LS` the errors. In the ledger `{ledger-counts}`, `{ledger-items} LS`.
+    The rows stand on the papers' pages, under the items: `{div} paper-items LS`; `{div} paper-summary LS` has their
+    counts and what weighs most, `{div} ledger-errors LS` the errors. In the ledger `{div} ledger-counts`, `{div}
+    ledger-items LS`.
     """
 
     optional_arguments = 1
@@ -387,7 +389,7 @@ def setup(app):
         "paper-summary",
         "ledger-errors",
     ):
-        app.add_directive(name, PartDirective)
+        add_kind(app, name, PartDirective)
     app.connect("builder-inited", judge)
     app.connect("doctree-read", look)
     app.connect("env-merge-info", merge)

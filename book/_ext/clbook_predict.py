@@ -1,6 +1,6 @@
 """Sphinx extension of the book: a prediction, three answers to choose from, and a sentence for each.
 
-    :::{predict} walk-eps
+    :::{div} predict walk-eps
     **Predict first.** Will the clusters separate earlier or later?
 
     1. earlier
@@ -21,6 +21,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from clbook_answers import Asking
+from clbook_div import add_kind
 from docutils import nodes
 
 # What this browser keeps of the answers, which the blocks that train keep too.
@@ -32,7 +33,7 @@ class reasons(nodes.container):  # noqa: N801 (docutils names its nodes so)
 
 
 class Predict(Asking):
-    """`{predict} name`: the name is what a link to it, and the reader's browser, calls it."""
+    """`{div} predict name`: the name is what a link to it, and the reader's browser, calls it."""
 
     required_arguments = 1
     counts = (3,)
@@ -78,7 +79,7 @@ def add_tasks(app, config):
 def setup(app):
     """Register the directive, and the scripts that ask in the page."""
     app.add_node(reasons, html=(enter, leave))
-    app.add_directive("predict", Predict)
+    add_kind(app, "predict", Predict)
     app.connect("config-inited", add_tasks)
     app.add_js_file(TASKS.name)
     app.add_js_file("predict.js")

@@ -2,7 +2,7 @@
 
 `CLBOOK_SOLUTIONS=off jupyter-book build .` makes a book without the solutions of the exercises, for a class.
 
-    :::{quiz}
+    :::{div} quiz
     What decides which class goes where?
 
     1. the loss
@@ -21,6 +21,7 @@ from __future__ import annotations
 import os
 
 from clbook_answers import Asking
+from clbook_div import add_kind
 from docutils import nodes
 from sphinx_exercise.nodes import solution_node
 
@@ -34,7 +35,7 @@ class quiz_head(nodes.container):  # noqa: N801
 
 
 class Quiz(Asking):
-    """`{quiz}`: its body is a question, its answers, and a comment for each of them."""
+    """`{div} quiz`: its body is a question, its answers, and a comment for each of them."""
 
     def run(self):
         found = self.question()
@@ -75,5 +76,5 @@ def setup(app):
     app.connect("doctree-resolved", without_solutions)
     app.add_node(quiz_option, html=tags("details"))
     app.add_node(quiz_head, html=tags("summary"))
-    app.add_directive("quiz", Quiz)
+    add_kind(app, "quiz", Quiz)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -29,7 +29,7 @@ PAGE = f"""
 
 ## Arms
 
-:::{{predict}} arms
+:::{{div}} predict arms
 {FIRST}
 :::
 
@@ -44,7 +44,7 @@ PAGE = f"""
 
 ## Still
 
-:::{{predict}} still
+:::{{div}} predict still
 {FIRST}
 :::
 
