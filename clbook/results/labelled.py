@@ -9,6 +9,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import xarray
+from torch import is_tensor
 
 from clbook.training.settings import Outcome, Settings, fields, quantities
 
@@ -70,8 +71,11 @@ def dataset(
 
 
 def _named(result):
-    """A result whose numbers are attributes: a dict, as a plain function gives it, with its entries as such."""
-    return SimpleNamespace(**result) if isinstance(result, dict) else result
+    """A result whose numbers are attributes: of a dict, as a plain function gives, the entries, tensors as arrays."""
+    if not isinstance(result, dict):
+        return result
+    arrays = {name: value.numpy(force=True) for name, value in result.items() if is_tensor(value)}
+    return SimpleNamespace(**result | arrays)
 
 
 def _quantities(result) -> dict:
@@ -88,12 +92,9 @@ def of_settings(configs: Sequence[Settings], dims: Sequence[str] = ()) -> xarray
     """
     known = fields(type(configs[0]))
     columns = {name: [getattr(config, name) for config in configs] for name in known}
-    axes = {}
-    for name in dims:
-        axes[name] = list(dict.fromkeys(columns[name]))  # in the order in which they come
+    axes = {name: list(dict.fromkeys(columns[name])) for name in dims}  # in order of appearance
     points = zip(*(columns[name] for name in dims), strict=True)
-    grid = itertools.product(*axes.values())
-    if dims and list(points) != list(grid):
+    if dims and list(points) != list(itertools.product(*axes.values())):
         raise ValueError(
             f"dims = {tuple(dims)} is not allowed: dims must be settings of whose values, each once, the runs are the "
             "grid, the last setting fastest"
@@ -140,12 +141,8 @@ def put(
 
 def words(field: dataclasses.Field) -> dict[str, str]:
     """Meaning and unit of a setting or quantity, by the names that xarray's pictures read."""
-    found = {}
-    if doc := field.metadata.get("doc"):
-        found["long_name"] = doc
-    if unit := field.metadata.get("unit"):
-        found["units"] = unit
-    return found
+    said = {"long_name": field.metadata.get("doc"), "units": field.metadata.get("unit")}
+    return {name: text for name, text in said.items() if text}
 
 
 def _own_axes(field: dataclasses.Field, count: int) -> tuple[str, ...]:

@@ -4,6 +4,7 @@ import dataclasses
 
 import numpy as np
 import pytest
+import torch
 from toy_program import Config, run
 
 from clbook.results.labelled import dataset, padded
@@ -71,11 +72,10 @@ def test_an_axis_that_is_no_axis_is_refused_before_anything_is_trained(seeds, sa
 
 
 def measured(config):
-    return {"area": config.a**2, "sides": np.array([config.a, 2.0])}
+    return {"area": config.a**2, "sides": torch.tensor([config.a, 2.0], requires_grad=True)}
 
 
-def test_a_grid_of_dicts_has_their_entries_by_name():
-    """What a plain function gives; its entries say no more than their names."""
+def test_a_grid_of_dicts_has_their_entries_by_name_tensors_as_arrays():
     found = sweep(measured, Other(), a=(1.0, 3.0), shape=("disc", "ring"), n_jobs=1)
     assert found.sides.dims == ("a", "shape", "sides_0") and found.attrs["widths"] == (4, 4)
     np.testing.assert_array_equal(found.area.sel(shape="ring"), [1.0, 9.0])
