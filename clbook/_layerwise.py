@@ -24,7 +24,7 @@ BLOCK = 2**19  # numbers in a block of rows of K on a CPU: a few such stay in a 
 CHUNK = 2**22  # numbers in one chunk of per-sample gradients
 
 
-def layerwise(model, x, trace=False, progress=None):
+def layerwise(model, x, trace=False):
     """The kernel as (n, n, d, d), or with `trace` the sum of its blocks k = l as (n, n, 1, 1).
 
     The trace is the same computation with the gradients of all outputs written one after another: the inner product of
@@ -36,23 +36,14 @@ def layerwise(model, x, trace=False, progress=None):
     n, d = out.shape
     groups = 1 if trace else d
     K = torch.zeros((groups, groups, n, n), dtype=out.dtype, device=out.device)
-    ones = K.new_ones((n, 1))
-
-    vectors = []
-    sources = [add(K, vectors)]  # each adds to K, and yields how much of it is done
-    for a, deltas in layers:  # (n, features, positions), (d, n, out, positions)
-        if a.shape[2] == 1:
-            deltas = _grouped(deltas[..., 0], K)
-            vectors.append((a[..., 0], deltas))
-        else:
-            sources.append(_add_positions(K, a, deltas))
+    # a (n, features, positions), deltas (d, n, out, positions). Layers of one position are added together.
+    add(K, [(a[..., 0], _grouped(deltas[..., 0], K)) for a, deltas in layers if a.shape[2] == 1])
+    for a, deltas in layers:
+        if a.shape[2] > 1:
+            _add_positions(K, a, deltas)
     if rest:
         gradients = jacobian(model, x, rest)
-        sources.append(add(K, [(ones, _grouped(gradients, K))]))
-    for done, source in enumerate(sources):
-        for fraction in source:
-            if progress is not None:
-                progress((done + fraction) / len(sources))
+        add(K, [(K.new_ones((n, 1)), _grouped(gradients, K))])
     return by_samples(K)
 
 
@@ -228,9 +219,6 @@ def add(K, factors):
     Args:
         K: (..., d, d, n, n), outputs before samples.
         factors: pairs of a (..., n, features) and delta (..., d, n, out).
-
-    Yields:
-        The share of the rows that is done.
     """
     *runs, d, _, n, _ = K.shape
     size = n
@@ -249,7 +237,6 @@ def add(K, factors):
             block.addcmul_(felt.transpose(-3, -2), seen[..., None, None, :, :])
         right_of_it = K[..., rows, rows.stop :]
         K[..., rows.stop :, rows] = right_of_it.transpose(-4, -3).mT
-        yield rows.stop / n
 
 
 def by_samples(K):
@@ -268,12 +255,9 @@ def _add_positions(K, a, deltas):
     """Adds a layer's per-sample gradients sum_t delta_t a_t', those of some output channels at a time."""
     n, features, _ = a.shape
     channels = max(1, CHUNK // (n * len(deltas) * features))
-    chunks = deltas.split(channels, 2)
-    ones = a.new_ones((n, 1))
-    for done, some in enumerate(chunks):
-        factor = ones, _grouped(torch.einsum("nft,dnot->dnof", a, some).flatten(2), K)
-        for fraction in add(K, [factor]):
-            yield (done + fraction) / len(chunks)
+    for some in deltas.split(channels, 2):
+        gradients = torch.einsum("nft,dnot->dnof", a, some).flatten(2)
+        add(K, [(a.new_ones((n, 1)), _grouped(gradients, K))])
 
 
 # Jacobians.

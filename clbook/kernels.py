@@ -8,7 +8,7 @@ two axes or without; a kernel with them counts by its trace over the outputs, di
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import torch
@@ -29,12 +29,7 @@ from clbook.metrics import Labels, class_ids
 from clbook.models import ACTIVATIONS
 
 
-def empirical(
-    model: nn.Module,
-    x: Tensor,
-    *,
-    progress: Callable | None = None,
-) -> Tensor:
+def empirical(model: nn.Module, x: Tensor) -> Tensor:
     """The kernel of any module over all its trainable parameters (LS eq. 8), layer by layer.
 
     A fully connected layer y = W a + b that sees one vector a sample adds (<a_i, a_j> + 1) <delta_i^k, delta_j^l>,
@@ -50,7 +45,6 @@ def empirical(
         model: module (n, ...) -> (n, d) that treats samples independently: f(x_i) must not depend on x_j.
             Its weights, mode and `.grad` fields are left as they are.
         x: (n, ...) inputs, on the model's device.
-        progress: called as progress(fraction) after each block.
 
     Returns:
         (n, n, d, d). The slice of each pair k, l of outputs is contiguous.
@@ -67,21 +61,16 @@ def empirical(
         >>> K[..., 0, 0].tolist(), K[..., 0, 1].tolist()
         ([[2.0, 1.0], [1.0, 2.0]], [[0.0, 0.0], [0.0, 0.0]])
     """
-    return layerwise(model, x, progress=progress)
+    return layerwise(model, x)
 
 
-def empirical_trace(
-    model: nn.Module,
-    x: Tensor,
-    *,
-    progress: Callable | None = None,
-) -> Tensor:
+def empirical_trace(model: nn.Module, x: Tensor) -> Tensor:
     """The trace of `empirical` over the outputs, sum_k K_ij^{kk}, without holding the (n, n, d, d).
 
     Divided by d it is what the scores below take of a kernel.
 
     Args:
-        model, x, progress: as for `empirical`.
+        model, x: as for `empirical`.
 
     Returns:
         (n, n).
@@ -93,7 +82,7 @@ def empirical_trace(
         >>> empirical_trace(nn.Linear(2, 3), torch.eye(2)).tolist()  # 3 (x_i'x_j + 1)
         [[6.0, 3.0], [3.0, 6.0]]
     """
-    return layerwise(model, x, trace=True, progress=progress)[..., 0, 0]
+    return layerwise(model, x, trace=True)[..., 0, 0]
 
 
 def autograd(model: nn.Module, x: Tensor) -> Tensor:
@@ -162,8 +151,7 @@ def mlp(
         factors.append((with_one, delta.movedim(0, -3)))
     *runs, n, d = layers[-1].shape
     K = x.new_zeros((*runs, d, d, n, n))
-    for _ in add(K, factors):  # some rows at a time
-        pass
+    add(K, factors)
     return by_samples(K)
 
 

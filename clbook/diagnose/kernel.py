@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
 
 import torch
 from torch import Tensor, nn
@@ -33,7 +32,6 @@ def trace_kernel(
     *,
     outputs: int = 8,
     samples: int = 1024,
-    progress: Callable | None = None,
 ) -> Tensor:
     """sum_k K_ij^{kk} of the neural kernel (LS eq. 8), `kernels.empirical_trace` in pieces.
 
@@ -47,7 +45,6 @@ def trace_kernel(
         x: (n, ...) inputs, on the model's device.
         outputs: how many outputs are differentiated at a time; fewer take less memory.
         samples: how many inputs are held at a time, >= 2.
-        progress: called as progress(fraction) after each piece.
 
     Returns:
         (n, n), in the model's precision.
@@ -75,9 +72,8 @@ def trace_kernel(
         chosen = _slices(out.shape[1], outputs)
         inputs = [slice(0, n)] if n <= samples else _slices(n, samples // 2)
         blocks = itertools.combinations_with_replacement(inputs, 2)  # of the upper triangle
-        jobs = list(itertools.product(blocks, chosen))
         K = out.new_zeros((n, n))
-        for done, ((rows, columns), some) in enumerate(jobs):
+        for (rows, columns), some in itertools.product(blocks, chosen):
             part = _Some(model, some)
             if rows == columns:
                 piece = kernels.empirical_trace(part, x[rows])
@@ -87,8 +83,6 @@ def trace_kernel(
             K[rows, columns] += piece
             if rows != columns:
                 K[columns, rows] += piece.T
-            if progress is not None:
-                progress((done + 1) / len(jobs))
     return K
 
 

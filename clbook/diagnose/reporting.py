@@ -7,7 +7,6 @@ import html
 import json
 import math
 import os
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -173,7 +172,6 @@ def report(
     x: torch.Tensor | None = None,
     most: int = MOST,
     seed: int = 0,
-    progress: Callable | None = None,
 ) -> Report:
     """What is wrong with an encoder: its numbers beside references that are computed from the same points.
 
@@ -202,7 +200,6 @@ def report(
         x: (n, ...) the inputs of `model`.
         most: points that are looked at, at random, >= 4. Memory and time grow with its square.
         seed: of that choice, of shuffles and of random references.
-        progress: called as progress(fraction) after each group of lines.
 
     Returns:
         The report. It is the same for the same arguments.
@@ -237,10 +234,8 @@ def report(
     inputs = rows[lines.few(len(rows), seed)]
     subject = Subject(**chosen, **settings, kernel=_kernel(model, x, n, inputs))
     found = []
-    for done, group in enumerate(lines.ALL):
+    for group in lines.ALL:
         found += group(subject)
-        if progress is not None:
-            progress((done + 1) / len(lines.ALL))
     if tau is None and loss is not None:  # the first line is the loss
         says = f"{found[0].says} The temperature was not given, so {TAU:g} was taken: name yours."
         found[0] = dataclasses.replace(found[0], says=says)
