@@ -1,17 +1,15 @@
-"""LS Proposition 4.1 checked on one step, and condition (e) of Theorem 4.3 held against what runs did."""
+"""Condition (e) of LS Theorem 4.3 held against what runs did."""
 
 from __future__ import annotations
 
 import dataclasses
 
 import numpy as np
-import torch
 from sklearn.isotonic import IsotonicRegression
 from sklearn.metrics import confusion_matrix, roc_auc_score
 
 from clbook import theory
-from clbook.experiments.separability.experiment import VIEWS, Config, Result, Separability
-from clbook.losses import simplified
+from clbook.experiments.separability.experiment import Result
 
 
 @dataclasses.dataclass
@@ -101,38 +99,6 @@ def check(results: list[Result]) -> Check:
         )
     columns = {key: np.array([row[key] for row in rows]) for key in rows[0]}
     return Check(**columns)
-
-
-def step_error(config: Config, gradient: str = "partial") -> float:
-    """Relative error of LS Proposition 4.1 for one step of the run: |dz - predicted| / |dz|, in float64.
-
-    The prediction is -(lr/n) sum_j K_ij grad L_j with the kernel and gradient before the step. It is exact for a flow,
-    so the error is first order in lr for the gradient that the proposition means, "partial": the one with respect to
-    z_j with the views held still. With "full" the step also moves through the views, and the error does not vanish.
-    """
-    config = config.replace(gradient=gradient)
-    flow = Separability([config]).to("cpu", torch.float64)
-    # Not those of float32.
-    exact = {name: flow.column(name, torch.float64) for name in ("tau", "lr")}
-    s = flow.start().replace(**exact)
-    drawn = flow.draw()
-    views = flow.views(s, drawn.views, VIEWS).double()
-    with torch.no_grad():
-        z = flow.embed_points(s)
-        v = flow.embed_views(s, views)
-
-    # The gradient of n times the loss at each point, the views held still.
-    z.requires_grad_()
-    (g,) = torch.autograd.grad(config.n * simplified(z, v, config.tau).sum(), z)
-    pull = torch.einsum("ijkl,jl->ik", flow.tangent_kernel(s, s.weights)[0], g[0])
-    predicted = -config.lr / config.n * pull
-
-    _, losses = flow.objective(s, views)
-    later = s.replace(**flow.step(s, drawn, losses, 0))
-    with torch.no_grad():
-        moved = (flow.embed_points(later) - z)[0]
-        error = (moved - predicted).norm() / moved.norm()
-    return float(error)
 
 
 def measured_growth(result: Result) -> float:

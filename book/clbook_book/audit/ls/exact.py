@@ -10,7 +10,7 @@ from torch import nn
 
 from clbook import kernels
 from clbook.experiments.landscape.curves import ETA, PSI, even
-from clbook.experiments.separability.experiment import Config, Separability
+from clbook.experiments.separability.experiment import VIEWS, Config, Separability
 from clbook.losses import generalized, nt_xent_mean, simplified, softplus
 
 DOUBLE = torch.float64
@@ -167,6 +167,41 @@ def apart_after(step: float, agree: bool, seed: int, n: int = 12, tau: float = 0
     after = -step * slope
     apart = after * (phi - phi_of_view) + after**2 * (c - c_of_view)
     return apart.abs().max().item() / step
+
+
+# Section 4: Proposition 4.1.
+
+
+def step_error(config: Config) -> float:
+    """Relative error of LS Proposition 4.1 for one step of the run: |dz - predicted| / |dz|, in float64.
+
+    The prediction is -(lr/n) sum_j K_ij grad L_j with the kernel and gradient before the step. It is exact for a flow,
+    so the error is first order in lr for the gradient that the proposition means: the one with respect to z_j with the
+    views held still.
+    """
+    config = config.replace(gradient="partial")
+    flow = Separability([config]).to("cpu", DOUBLE)
+    # Not those of float32.
+    exact = {name: flow.column(name, DOUBLE) for name in ("tau", "lr")}
+    s = flow.start().replace(**exact)
+    drawn = flow.draw()
+    views = flow.views(s, drawn.views, VIEWS).double()
+    with torch.no_grad():
+        z = flow.embed_points(s)
+        v = flow.embed_views(s, views)
+
+    # The gradient of n times the loss at each point, the views held still.
+    z.requires_grad_()
+    (g,) = torch.autograd.grad(config.n * simplified(z, v, config.tau).sum(), z)
+    pull = torch.einsum("ijkl,jl->ik", flow.tangent_kernel(s, s.weights)[0], g[0])
+    predicted = -config.lr / config.n * pull
+
+    _, losses = flow.objective(s, views)
+    later = s.replace(**flow.step(s, drawn, losses, 0))
+    with torch.no_grad():
+        moved = (flow.embed_points(later) - z)[0]
+        error = (moved - predicted).norm() / moved.norm()
+    return float(error)
 
 
 # Appendix C, Step 1.

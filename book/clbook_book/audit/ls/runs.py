@@ -403,7 +403,7 @@ def step_errors(seeds=FIVE):
     rows = []
     for rate in (1e-1, 1e-2, 1e-3):
         config = Config(lr_over_tau=rate, noise=0.03)
-        rows.append([condition.step_error(config.replace(seed=seed), "partial") for seed in seeds])
+        rows.append([exact.step_error(config.replace(seed=seed)) for seed in seeds])
     return {"partial": rows}
 
 
