@@ -8,7 +8,7 @@ import torch.distributed as dist
 from clbook.experiments.images import experiment
 from clbook.experiments.images.experiment import Config, Trainer
 
-LOSSES = ("nt_xent", "dcl", "nscl", "supcon", "ce", "vicreg", "byol")
+LOSSES = ("nt_xent", "dcl", "nscl", "supcon", "ce", "vicreg")
 SMALL = dict(
     train=60,
     test=20,

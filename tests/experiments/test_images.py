@@ -37,8 +37,9 @@ def seeded(seed=0):
     ("depth", "parameters"), [(18, 11_689_512), (34, 21_797_672), (50, 25_557_032)]
 )
 def test_residual_networks_have_the_standard_size(depth, parameters):
-    made = networks.ResNet(depth, classes=1000)
-    assert sum(p.numel() for p in made.parameters()) == parameters
+    made = networks.ResNet(depth)
+    classifier = 1000 * (made.features + 1)  # of ImageNet
+    assert sum(p.numel() for p in made.parameters()) + classifier == parameters
 
 
 def test_a_residual_network_starts_from_its_generator_alone():
@@ -174,7 +175,7 @@ def test_sets_that_cannot_be_read_are_refused_by_name(tmp_path):
 @pytest.mark.parametrize("loss", LOSSES)
 def test_every_loss_is_the_one_of_the_room(loss):
     z1, z2 = torch.randn(2, 8, 5, generator=seeded())
-    y, t1, t2 = torch.arange(8) % 3, *torch.randn(2, 8, 5, generator=seeded(1))
+    y = torch.arange(8) % 3
     plain = {
         "nt_xent": lambda: losses.nt_xent(z1, z2, 0.3),
         "dcl": lambda: losses.dcl(z1, z2, 0.3),
@@ -182,9 +183,8 @@ def test_every_loss_is_the_one_of_the_room(loss):
         "supcon": lambda: losses.supcon(z1, z2, y, 0.3),
         "ce": lambda: nn.functional.cross_entropy(torch.cat([z1, z2]), y.repeat(2)),
         "vicreg": lambda: losses.vicreg(z1, z2),
-        "byol": lambda: (losses.byol(z1, t2) + losses.byol(z2, t1)) / 2,
     }
-    found = experiment.objective(Config(loss=loss, tau=0.3), z1, z2, y, (t1, t2))
+    found = experiment.objective(Config(loss=loss, tau=0.3), z1, z2, y)
     assert torch.allclose(found, plain[loss]())
 
 
@@ -218,7 +218,7 @@ def test_every_network_is_trained_and_read_out(network, optimiser):
 
 
 def test_a_run_that_was_broken_off_goes_on_to_the_same_numbers(tmp_path):
-    config = Config(**SMALL | {"epochs": 3, "loss": "byol"})
+    config = Config(**SMALL | {"epochs": 3})
     whole, path = run(config), tmp_path / "run.pt"
     trainer = Trainer(config, CPU)
     trainer.train_epoch(lambda fraction: True)

@@ -9,7 +9,6 @@ processes does not change the run (Chen et al. 2020; SA Sec. 5).
 
 from __future__ import annotations
 
-import copy
 import dataclasses
 import os
 import pathlib
@@ -37,7 +36,6 @@ from clbook.training.streams import stream
 SPLIT, WEIGHTS, ORDER, VIEWS = range(4)  # purposes of the streams of random numbers
 LABELLED = ("nscl", "supcon", "ce")
 TRUST = 1e-3  # of LARS, as in SimCLR's code
-FOLLOWS = 0.99  # share of its own weights that BYOL's target keeps at a step
 
 
 @dataclasses.dataclass(frozen=True)
@@ -56,7 +54,7 @@ class Config(Settings):
         32, "side to which a folder's images are brought", unit="pixels", low=8, high=1024
     )
     loss: str = setting(
-        "nt_xent", "the loss", choices=("nt_xent", "dcl", "nscl", "supcon", "ce", "vicreg", "byol")
+        "nt_xent", "the loss", choices=("nt_xent", "dcl", "nscl", "supcon", "ce", "vicreg")
     )
     network: str = setting("resnet", "the encoder", choices=("resnet", "cnn", "mlp"))
     depth: int = setting(8, "layers of the residual network", choices=tuple(STAGES))
@@ -134,7 +132,7 @@ class Result(Outcome):
 
 
 class Network(nn.Module):
-    """Encoder, projector and what a loss adds to them: a head for `ce`, a predictor for `byol`."""
+    """Encoder, projector and, for the loss `ce`, a head."""
 
     def __init__(self, config: Config, shape: tuple, classes: int):
         super().__init__()
@@ -142,16 +140,13 @@ class Network(nn.Module):
         self.encoder, features = encoder(config, shape, generator)
         widths = (features, *config.projector)
         self.projector, d = projector(widths, generator), widths[-1]
-        self.head = (
-            projector((d, classes), generator) if config.loss == "ce" else None
-        )  # after the projector, as SA's
-        self.predictor = projector((d, 2 * d, d), generator) if config.loss == "byol" else None
+        # After the projector, as SA's.
+        self.head = projector((d, classes), generator) if config.loss == "ce" else nn.Identity()
 
     def forward(self, x):
         """x (n, channels, height, width) -> h (n, features), what the loss sees (n, d)."""
         h = self.encoder(x)
-        last = self.head or self.predictor or nn.Identity()
-        return h, last(self.projector(h))
+        return h, self.head(self.projector(h))
 
 
 def encoder(config: Config, shape: tuple, generator: torch.Generator) -> tuple[nn.Module, int]:
@@ -166,14 +161,12 @@ def encoder(config: Config, shape: tuple, generator: torch.Generator) -> tuple[n
     return nn.Sequential(nn.Flatten(), MLP(widths, "relu", generator)), config.width
 
 
-def objective(config: Config, z1: Tensor, z2: Tensor, y: Tensor, target=None) -> Tensor:
-    """The loss of all views z1, z2 (n, d) with labels y (n,); of `byol` with the targets of both views."""
+def objective(config: Config, z1: Tensor, z2: Tensor, y: Tensor) -> Tensor:
+    """The loss of all views z1, z2 (n, d) with labels y (n,)."""
     if config.loss == "ce":
         return (nn.functional.cross_entropy(z1, y) + nn.functional.cross_entropy(z2, y)) / 2
     if config.loss == "vicreg":
         return losses.vicreg(z1, z2)
-    if config.loss == "byol":
-        return (losses.byol(z1, target[1]) + losses.byol(z2, target[0])) / 2
     labels = (y,) if config.loss in LABELLED else ()
     return getattr(losses, config.loss)(z1, z2, *labels, config.tau)
 
@@ -207,9 +200,6 @@ class Trainer:
         self.network = Network(config, self.images.x.shape[1:], len(self.images.classes)).to(
             device, self.dtype
         )
-        self.target = (
-            copy.deepcopy(self.network).requires_grad_(False) if config.loss == "byol" else None
-        )
         self.shared = DistributedDataParallel(self.network) if self.world > 1 else self.network
         self.weights = list(self.network.parameters())
         self.velocity = optim.zeros(self.weights)
@@ -239,15 +229,8 @@ class Trainer:
             self.device.type, torch.bfloat16, enabled=self.config.precision == "bfloat16"
         ):
             _, z = self.shared(both)
-        targets = None
-        if self.target is not None:
-            with torch.no_grad():
-                targets = [
-                    gathered(t)
-                    for t in self.target.projector(self.target.encoder(both)).to(z.dtype).chunk(2)
-                ]
         z1, z2 = (gathered(part) for part in z.to(self.dtype).chunk(2))
-        return self.objective(self.config, z1, z2, self.y[chosen.to(self.device)], targets)
+        return self.objective(self.config, z1, z2, self.y[chosen.to(self.device)])
 
     def step(self, chosen: Tensor, factor: float) -> Tensor:
         """One step down the gradient, at `factor` of the learning rate; returns the loss before it."""
@@ -255,12 +238,6 @@ class Trainer:
         self.network.zero_grad(set_to_none=True)
         loss.backward()
         self.descend(factor)
-        if self.target is not None:
-            with torch.no_grad():
-                for mine, theirs in zip(
-                    self.target.parameters(), self.network.parameters(), strict=True
-                ):
-                    mine.lerp_(theirs, 1 - FOLLOWS)
         return loss.detach()
 
     @torch.no_grad()
@@ -374,7 +351,6 @@ class Trainer:
         }
         trained = {
             "network": self.network.state_dict(),
-            "target": self.target and self.target.state_dict(),
             "velocity": self.velocity,
             "order": self.order.get_state(),
             "draws": self.draws.get_state(),
@@ -393,8 +369,6 @@ class Trainer:
             self.read[name] = value.numpy() if isinstance(value, Tensor) else value
         self.steps = list(state["steps"].to(self.device, self.dtype))
         self.network.load_state_dict(state["network"])
-        if self.target is not None:
-            self.target.load_state_dict(state["target"])
         self.velocity = [kept.to(self.device) for kept in state["velocity"]]
         self.order.set_state(state["order"])
         self.draws.set_state(state["draws"])

@@ -1,7 +1,7 @@
 """Encoders for images: the residual network of the field's standard form, and batch normalisation over processes.
 
-Initial weights come from a given generator: convolutions N(0, 2 / fan_out), the last layer U(-b, b), b = fan_in^-1/2,
-batch normalisation at 1 and 0 (He et al. 2016).
+Initial weights come from a given generator: convolutions N(0, 2 / fan_out), batch normalisation at 1 and 0 (He et al.
+2016).
 """
 
 from __future__ import annotations
@@ -104,18 +104,17 @@ class Block(nn.Module):
 
 
 class ResNet(nn.Sequential):
-    """Residual network (He et al. 2016), (n, channels, height, width) -> (n, features), or (n, classes) with a head.
+    """Residual network (He et al. 2016), (n, channels, height, width) -> (n, features): its last layer is left out.
 
     Args:
         depth: a key of `STAGES`; 50 has bottleneck blocks. width: channels of the first stage, doubled at each next.
         channels: of the image. stem: "small", one 3 x 3 convolution (CIFAR), or "large", 7 x 7 with stride 2 and a
             max-pooling (ImageNet).
-        classes: outputs of a linear head; 0 leaves it out.
         generator: source of the initial weights; None is a fresh `torch.Generator()`.
     Raises ValueError: another depth or stem.
     """
 
-    def __init__(self, depth=18, width=64, channels=3, stem="large", classes=0, generator=None):
+    def __init__(self, depth=18, width=64, channels=3, stem="large", generator=None):
         if depth not in STAGES:
             raise ValueError(
                 f"depth = {depth!r} is not allowed: depth must be one of {', '.join(map(str, STAGES))}"
@@ -137,8 +136,6 @@ class ResNet(nn.Sequential):
                 )
                 inputs = width * 2**stage * (4 if bottleneck else 1)
         layers += [nn.AdaptiveAvgPool2d(1), nn.Flatten()]
-        if classes:
-            layers.append(nn.utils.skip_init(nn.Linear, inputs, classes))
         super().__init__(*layers)
         self.features = inputs
         start(self, generator or torch.Generator())
@@ -146,15 +143,11 @@ class ResNet(nn.Sequential):
 
 @torch.no_grad()
 def start(network: nn.Module, generator: torch.Generator) -> nn.Module:
-    """Give every convolution and the linear head their initial weights, in the order of the modules."""
+    """Give every convolution its initial weights, in the order of the modules."""
     for layer in network.modules():
         if isinstance(layer, nn.Conv2d):
             fan_out = layer.out_channels * layer.kernel_size[0] * layer.kernel_size[1]
             layer.weight.normal_(0, (2 / fan_out) ** 0.5, generator=generator)
-        elif isinstance(layer, nn.Linear):
-            bound = layer.in_features**-0.5
-            for parameter in (layer.weight, layer.bias):
-                parameter.uniform_(-bound, bound, generator=generator)
     return network
 
 

@@ -45,7 +45,7 @@ def prepared(z: Tensor, outputs: str) -> Tensor:
     return standardised(z) / (z.shape[-1] ** 0.5 if outputs == "scaled" else 1)
 
 
-def objective(config: Config, z1: Tensor, z2: Tensor, y=None, target=None) -> Tensor:
+def objective(config: Config, z1: Tensor, z2: Tensor, y=None) -> Tensor:
     """The loss of all views z1, z2 (n, d)."""
     u, v = prepared(torch.cat([z1, z2]), config.outputs).chunk(2)
     tau = temperatures(config.tau, config.tau_ratio, u.shape[1]).to(u)
