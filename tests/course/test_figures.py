@@ -56,7 +56,7 @@ def of_separability():
     pair = {name: separability.run(each, record=asked) for name, each in configs.items()}
     result = pair["network"]
     return {
-        "trajectories": (result,), "opening": (result,), "kernel_story": (result,),
+        "trajectories": (result,), "kernel_story": (result,),
         "race": ([result],), "panels": ([result, result], ["one", "two"]), "side_by_side": (pair,),
         "condition": (check,), "views": (config,),
         "phase_diagram": (check, (0.1, 1.0), (0.01, 1.0)),

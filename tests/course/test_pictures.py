@@ -10,7 +10,7 @@ from matplotlib.colors import to_rgb
 from PIL import Image
 
 from clbook import kernels, metrics, style, theory
-from clbook.experiments import content_style, kernel, overlap, separability, words
+from clbook.experiments import content_style, overlap, separability, words
 from clbook.experiments.modadd import lookup
 from clbook_book.course.alignment import figures as alignment_figures
 from clbook_book.course.content_style import figures as content_figures
@@ -229,13 +229,3 @@ def test_in_the_box_content_grows_and_on_the_sphere_it_takes_from_the_style():
     np.testing.assert_allclose(np.linalg.norm(on_circle, axis=1), 1)
     ratio = content_figures.lengths(ball)
     np.testing.assert_allclose(on_circle[:, 1] / on_circle[:, 0], ratio[1] / ratio[0])
-
-
-def test_a_step_is_compared_with_the_prediction_of_its_own_time():
-    config = kernel.Config(n=12, steps=4, width=20, lr_over_tau=1.0)
-    result = kernel.run(config, record=("measured", "kernel"))
-    for frame in (0, 2):
-        _, right = kernel_figures.step(result, frame).fig.axes
-        shown = np.concatenate([dots.get_offsets() for dots in right.collections])
-        both = np.stack([result.kernel[frame], result.measured[frame]], -1).reshape(-1, 2)
-        np.testing.assert_allclose(np.sort(shown, axis=0), np.sort(both, axis=0))

@@ -56,52 +56,6 @@ def _means(values, labels):
     return np.array([values[labels == k].mean(0) for k in np.unique(labels)])
 
 
-@needs("measured", "kernel")
-def step(result: Result, frame: int = 0) -> Picture:
-    """Each point's change in one iteration: as arrows (left), and against the kernel's prediction (right)."""
-    fig, ((left, right),) = axes(2, width=7.6, height=3.3)
-    z = result.z[frame]
-    moved = result.measured[frame]
-    predicted = result.kernel[frame]
-    longest = np.abs(moved).max()
-    enlarged = 0.12 * np.ptp(z) / longest * moved
-    by_class(left, z, result.labels, 12)
-    tones = [colour(k) for k in result.labels]
-    arrows(left, z, enlarged, color=tones, width=0.004, gid="change, enlarged")
-    _fit(left, z, z + enlarged)
-    left.set_title("change of every point (enlarged)")
-    both = np.stack([predicted, moved], -1)  # (n, d, 2)
-    of_entries = np.repeat(result.labels, z.shape[1])
-    by_class(right, both.reshape(-1, 2), of_entries, 12, alpha=0.6)
-    span = both.min(), both.max()
-    right.plot(span, span, color=MUTED, lw=1, ls="--")
-    error = result.error("kernel", frame)
-    config = result.config
-    right.set(
-        xlabel="predicted by the kernel, per unit of time",
-        ylabel="measured",
-        title=f"{config.gradient} gradient: off by {_share(error)}",
-    )
-    return Picture(
-        fig,
-        f"Learning rate {config.lr_over_tau:g} tau, {config.gradient} gradient: the measured change of "
-        f"the {config.n} points differs from the kernel's prediction by {error:.2g} of its size.",
-    )
-
-
-def _share(error):
-    return f"{error:.0%}" if error > 0.01 else f"{100 * error:.1g}%"
-
-
-@needs("measured", "kernel")
-def missed(result: Result) -> Cell:
-    """(shade, sign, words) of a run of `step` for a cell: the error of the prediction; the smaller, the darker."""
-    error = result.error("kernel")
-    shade = np.clip(-np.log10(error) / 4, 0, 1)
-    said = _share(error)
-    return Cell(float(shade), said, f"off by {said} of the measured move")
-
-
 def orbits(flows: dict) -> Picture:
     """Embedded points and their views, joined, where three flows end, and the spread of orbits over time."""
     names = list(flows)

@@ -156,26 +156,6 @@ def trajectories(result: Result, frame: int = -1) -> Picture:
     )
 
 
-def opening(result: Result) -> Picture:
-    """The data in the plane, coloured by class, and the trajectories of their one-dimensional embedding."""
-    fig, ((left, right),) = axes(2, width=7.6, height=3.2, width_ratios=(1, 1.7))
-    for k in np.unique(result.labels):
-        points = result.x[result.labels == k]
-        left.scatter(*points.T, s=14, color=colour(k), label=f"class {k}", linewidths=0)
-    left.set(xlabel="$x_1$", ylabel="$x_2$")
-    left.set(aspect="equal", title="input")
-    legend(left, loc="upper right")
-    known = when_separable(result)
-    _paths(right, result, title=known)
-    right.set_ylabel("embedding $z_i$")
-    config = result.config
-    return Picture(
-        fig,
-        f"{config.n} points in the plane, in {config.classes} classes ({config.data}), and the "
-        f"trajectories of their one-dimensional embedding, {_numbers(config)}: {known}.",
-    )
-
-
 def views(config: Config, count: int = 60) -> Picture:
     """The data in the plane (left), and `count` views of one point of each class: turned (middle), noisy (right)."""
     x, labels = dataset(config)
