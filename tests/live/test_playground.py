@@ -142,8 +142,8 @@ def test_the_run_on_dragged_points_is_that_of_python(page, network):
     x, _, there = points(page)
     assert x == pytest.approx(drawn, abs=1e-6) and there.sum() == 40
     drag(page, on_screen(page, x[0]), on_screen(page, (-0.4, 0.6)))
-    page.click("[data-tool=clump]")
-    assert status(page) == "Drag a point: its whole clump comes along."
+    page.click("[data-tool=cluster]")
+    assert status(page) == "Drag a point: its whole cluster comes along."
     drag(page, on_screen(page, x[30]), on_screen(page, x[30] + np.array([0.3, -0.2])))
     page.click("[data-tool=paint1]")
     drag(page, on_screen(page, (-0.6, -0.6)), on_screen(page, (-0.1, -0.6)))

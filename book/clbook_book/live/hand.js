@@ -3,7 +3,7 @@ window.clbookHand ??= (() => {
   const { fixed, cross, dot, ring } = clbookDrawing, { pointed, keyed, nearest } = clbookBlock;
   const APART = 11; // pixels between points that are painted
   const KEPT = 4; // points that cannot be taken away
-  const HOW = { point: "Drag a point of the data.", clump: "Drag a point: its whole clump comes along.",
+  const HOW = { point: "Drag a point of the data.", cluster: "Drag a point: its whole cluster comes along.",
     delete: "Draw in the data: points there are taken away." };
 
   // What the pointer and the keys do on an element: `points()` {x, label, there} and `view()`, the plane in which they
@@ -25,7 +25,7 @@ window.clbookHand ??= (() => {
       const { x } = points();
       for (const i of who) by.forEach((v, k) => { x[2 * i + k] = bounded(x[2 * i + k] + v, k); });
     }
-    const clump = (i) => present().filter((j) => points().label[j] === points().label[i]);
+    const cluster = (i) => present().filter((j) => points().label[j] === points().label[i]);
     function add(x, y, label) {
       const all = points(), free = all.there.indexOf(0);
       if (free < 0) { say(`There is room for ${all.there.length} points: take some away first.`); return false; }
@@ -56,7 +56,7 @@ window.clbookHand ??= (() => {
         const i = at(spot, event);
         on.focus({ preventScroll: true });
         if (i >= 0) chosen = i;
-        taken = i < 0 ? [] : { point: [i], clump: clump(i) }[tool()] ?? [];
+        taken = i < 0 ? [] : { point: [i], cluster: cluster(i) }[tool()] ?? [];
         if (paints() ? paint(spot) : tool() === "delete" && away(i)) changed(); else show();
         return true;
       },
@@ -80,7 +80,7 @@ window.clbookHand ??= (() => {
     const erase = then(() => away(chosen));
     keyed(on, {
       arrow: then((right, up, { shiftKey }) =>
-        move(shiftKey ? clump(chosen) : [chosen], right * span / 40, up * span / 40)),
+        move(shiftKey ? cluster(chosen) : [chosen], right * span / 40, up * span / 40)),
       page(step) {
         const who = present();
         chosen = who.at((who.indexOf(chosen) + step) % who.length);
@@ -104,7 +104,7 @@ window.clbookHand ??= (() => {
   let points = null, view = null, tool = "point", text = "", before = ""; // text: what `points` are, "" for the program's own
   const on = Object.assign(document.createElement("div"), { tabIndex: 0, className: "clbook-hand" }); // over the panel
   on.setAttribute("role", "application");
-  on.setAttribute("aria-label", "The data. Page Up and Page Down choose a point, arrows move it, with Shift its whole clump, "
+  on.setAttribute("aria-label", "The data. Page Up and Page Down choose a point, arrows move it, with Shift its whole cluster, "
     + "Enter adds one beside it, Delete takes it away.");
   const row = Object.assign(document.createElement("div"), { className: "clbook-choices clbook-tools" });
   row.innerHTML = `<span>Pointer:</span>${Object.entries(tools).map(([name, words]) => `<button type="button" data-tool="${name}">`

@@ -20,7 +20,7 @@ from clbook_book.live.tasks import Goal
 WAYS = ("through a network", "each point alone")
 TOOLS = {
     "point": "move a point",
-    "clump": "move a clump",
+    "cluster": "move a cluster",
     "paint0": "paint ●",
     "paint1": "paint ■",
     "delete": "delete",

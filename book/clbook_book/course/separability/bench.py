@@ -24,7 +24,7 @@ from clbook_book.course.separability import play
 
 @dataclasses.dataclass(frozen=True)
 class Config(play.Config):
-    """Clumps or a donut, and all that a reader may change of views, network, loss and start."""
+    """Clusters or a donut, and all that a reader may change of views, network, loss and start."""
 
     hidden: tuple = setting((64,), "width of the hidden layer", low=1, high=2000)
     turn: float = setting(

@@ -24,7 +24,7 @@ from clbook.training.streams import stream
 
 @dataclasses.dataclass(frozen=True)
 class Config(experiment.Config):
-    """Two clumps in the plane, embedded in another plane, with room for points that a reader adds."""
+    """Two clusters in the plane, embedded in another plane, with room for points that a reader adds."""
 
     n: int = setting(90, "room for so many points", low=2, high=2000)
     drawn: int = setting(60, "points that are there at the start", low=2, high=2000)
@@ -222,7 +222,7 @@ def ending(together: Result, alone: Result) -> Picture:
         ax.set(xticks=[], yticks=[])
     return Picture(
         fig,
-        "Left, two clumps of points in the plane, blue discs and orange squares. Middle, their embedding trained "
+        "Left, two clusters of points in the plane, blue discs and orange squares. Middle, their embedding trained "
         "through a network: two groups of one colour each. Right, each point trained alone: the colours lie mixed. "
         f"Points whose nearest neighbour has their colour: {'; '.join(words)}.",
     )
