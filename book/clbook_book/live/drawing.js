@@ -285,19 +285,24 @@ window.clbookDrawing ??= (() => {
     g.fillText(written(k), x + EDGE, y + 4);
   }
 
-  // The numbers in question, in one line; a share has a bar beside it.
+  // The numbers in question, in one line; a share has a bar beside it. Where there is less room, all of it is narrower.
   function meters(g, says, row, { x, y, w }) {
     const bar = w > 400 ? 60 : 24;
     g.font = LETTERS; g.textAlign = "left"; g.textBaseline = "top";
-    let at = x + EDGE;
-    for (const each of says) {
+    const told = says.map((each) => {
       const text = phrase(row, each), share = each[3] === "%" && entry(row, each[0]);
-      g.fillStyle = INK; g.fillText(text, at, y + 4);
-      at += g.measureText(text).width + 20;
+      return { text, share, long: g.measureText(text).width };
+    });
+    const whole = told.reduce((sum, { share, long }) => sum + long + 20 + (share === false ? 0 : bar), -20);
+    const k = Math.min(1, (w - 2 * EDGE) / whole);
+    let at = x + EDGE;
+    for (const { text, share, long } of told) {
+      g.fillStyle = INK; g.fillText(text, at, y + 4, k * long);
+      at += k * (long + 20);
       if (share === false) continue;
-      g.fillStyle = GRID; g.fillRect(at - 14, y + 7, bar, 7);
-      g.fillStyle = INK; g.fillRect(at - 14, y + 7, bar * Math.max(0, Math.min(1, share)), 7);
-      at += bar;
+      g.fillStyle = GRID; g.fillRect(at - 14 * k, y + 7, k * bar, 7);
+      g.fillStyle = INK; g.fillRect(at - 14 * k, y + 7, k * bar * Math.max(0, Math.min(1, share)), 7);
+      at += k * bar;
     }
   }
 
