@@ -38,6 +38,7 @@ window.clbookBlock ??= (() => {
     block.part(".clbook-pair").hidden = false;
     actions.reset();
     new ResizeObserver(() => show()).observe(block.part(".clbook-pair"));
+    new MutationObserver(() => show()).observe(document.documentElement, { attributeFilter: ["data-theme"] });
   }
   const pressed = (buttons, which) => // the buttons of which one is chosen, each with its number
     buttons.forEach((button, k) => button.setAttribute("aria-pressed", String(which(button, k))));
