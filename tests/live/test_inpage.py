@@ -564,8 +564,8 @@ def drawn(page):
 
 def test_bars_and_curves_and_a_whole_number(visit, tmp_path):
     config = content_style.Config(steps=40)
-    bars = panels.bars("gain", "gain", colour="style", log=True)
-    curves = panels.curves(means="mean gain", losses="loss", log=True)
+    bars = panels.bars("gain", "gain", colour="style")
+    curves = panels.curves(means="mean gain", losses="loss")
     how = {"settings": ("d_c", "tau"), "panels": (bars, curves), "name": "box"}
     made = train_here(content_style.run, linear_figures.linear, config, **how)
     page = visit(alone(made, tmp_path))

@@ -76,11 +76,10 @@ window.clbookDrawing ??= (() => {
     for (let v = Math.ceil(low / step) * step; v <= high + step * 1e-9; v += step) found.push(Math.abs(v) < step / 1e6 ? 0 : v);
     return found;
   }
-  const extent = (values, log = false) => {
+  const extent = (values) => {
     let low = Infinity, high = -Infinity;
-    for (const v of values) if (Number.isFinite(v) && (v > 0 || !log)) { low = Math.min(low, v); high = Math.max(high, v); }
-    if (low > high) return log ? [0.1, 10] : [0, 1];
-    if (log) return [low / 1.5, high * 1.5];
+    for (const v of values) if (Number.isFinite(v)) { low = Math.min(low, v); high = Math.max(high, v); }
+    if (low > high) return [0, 1];
     const pad = 0.06 * Math.max(high - low, 1e-9);
     return [low - pad, high + pad];
   };
@@ -104,24 +103,21 @@ window.clbookDrawing ??= (() => {
     stroke(g, [[toX(0), 0], [toX(0), h]]);
   }
 
-  // Axes: `frame` has x, y, w, h in pixels; limits [left, right, bottom, top]; log: whether [x, y] go by ratios.
-  function stage(g, frame, limits, { log = [false, false], xlabel = "", ylabel = "", title = "", bare = false, places }) {
-    const [left, right, bottom, top] = limits, [fx, fy] = log.map((yes) => yes ? Math.log : (v) => v);
-    const toX = (v) => frame.x + frame.w * (fx(v) - fx(left)) / (fx(right) - fx(left));
-    const toY = (v) => frame.y + frame.h * (fy(top) - fy(v)) / (fy(top) - fy(bottom));
-    const powers = (low, high) => [...Array(31).keys()].map((k) => 10 ** (k - 20)).filter((v) => v >= low && v <= high);
-    const few = (all) => all.filter((_, k) => k % Math.ceil(all.length / 6) === 0);
+  // Axes: `frame` has x, y, w, h in pixels; limits [left, right, bottom, top]; ratios: whether x goes by them.
+  function stage(g, frame, limits, { ratios = false, xlabel = "", ylabel = "", title = "", bare = false, places }) {
+    const [left, right, bottom, top] = limits, f = ratios ? Math.log : (v) => v;
+    const toX = (v) => frame.x + frame.w * (f(v) - f(left)) / (f(right) - f(left));
+    const toY = (v) => frame.y + frame.h * (top - v) / (top - bottom);
+    const powers = Array.from({ length: 16 }, (_, k) => 10 ** k).filter((v) => v >= left && v <= right);
     const small = (v) => v && Math.abs(v) < 1e-4 ? minus(v.toExponential(0)) : said(v);
     g.font = LETTERS; g.lineWidth = 1; g.textAlign = "center"; g.textBaseline = "top"; g.strokeStyle = GRID; g.fillStyle = MUTED;
-    const xs = places ?? (log[0] ? powers(left, right) : ticks(left, right, 4));
+    const xs = places ?? (ratios ? powers : ticks(left, right, 4));
     for (const v of bare ? [] : xs) {
       stroke(g, [[toX(v), frame.y], [toX(v), frame.y + frame.h]]);
       g.fillText(said(v), toX(v), frame.y + frame.h + 4);
     }
     g.textAlign = "right"; g.textBaseline = "middle";
-    const inside = log[1] ? few(powers(bottom, top)) : [];
-    const ys = inside.length > 1 ? inside : ticks(bottom, top, 4).filter((v) => v > 0 || !log[1]);
-    for (const v of bare ? [] : ys) {
+    for (const v of bare ? [] : ticks(bottom, top, 4)) {
       stroke(g, [[frame.x, toY(v)], [frame.x + frame.w, toY(v)]]);
       g.fillText(small(v), frame.x - 4, toY(v));
     }
@@ -143,10 +139,9 @@ window.clbookDrawing ??= (() => {
   }
   // Lines over time, {values: one for each row, colour, alpha, width, dash} each; where they end.
   function overTime(g, frame, run, lines, axis, how) {
-    const log = how.log ?? false;
-    const { toX, toY } = stage(g, frame, [1, run.steps + 1, ...axis], { xlabel: "iteration", ...how, log: [true, log] });
-    const places = lines.map(({ values }) => run.rows.map(({ t }, k) => // t + 1: an axis by ratios has no 0
-      [toX(t + 1), log && values[k] <= 0 ? NaN : toY(values[k])]));
+    const { toX, toY } = stage(g, frame, [1, run.steps + 1, ...axis], { xlabel: "iteration", ...how, ratios: true });
+    const places = lines.map(({ values }) => // t + 1: an axis by ratios has no 0
+      run.rows.map(({ t }, k) => [toX(t + 1), toY(values[k])]));
     within(g, frame, () => lines.forEach(({ colour, alpha = 1, width = 1.6, dash = [] }, k) => {
       g.strokeStyle = colour; g.globalAlpha = alpha; g.lineWidth = width; g.setLineDash(dash);
       stroke(g, places[k]);
@@ -205,7 +200,7 @@ window.clbookDrawing ??= (() => {
       const { toX, toY } = stage(g, frame, d === 2 ? limits : [...limits.slice(0, 2), -2, 2], { title: panel.title, bare: true });
       g.strokeStyle = GRID; g.strokeRect(frame.x, frame.y, frame.w, frame.h);
       const own = (i) => colours[run.labels[i % run.labels.length] % colours.length];
-      cloud(g, frame, all.map(([x, y]) => [toX(x), toY(y)]), own, panel.numbers);
+      cloud(g, frame, all.map(([x, y]) => [toX(x), toY(y)]), own);
     },
 
     curves(g, frame, run, panel, colours) {
@@ -217,29 +212,27 @@ window.clbookDrawing ??= (() => {
         dash: dashes[k % dashes.length] }));
       const all = found.flat(), given = panel.limits ?? [];
       const kept = given.length && all.every((v) => !(v < given[0] || v > given[1]));
-      const axis = kept ? given : panel.log ? extent([...all, ...given], true) : roomy([...all, ...given]);
-      const how = { log: panel.log, title: panel.title || panel.names.join(", ") };
-      const { ends } = overTime(g, frame, run, lines, axis, how);
+      const axis = kept ? given : roomy([...all, ...given]);
+      const { ends } = overTime(g, frame, run, lines, axis, { title: panel.title || panel.names.join(", ") });
       if (named) within(g, frame, () => namesAt(g, frame, lines, ends));
     },
 
     bars(g, frame, run, panel, colours) {
-      const { row, t } = run.rows.at(-1), values = row[panel.of[0]], floor = panel.log ? 1e-12 : 0;
-      const [low, high] = panel.limits ?? extent(values, panel.log);
-      const places = Array.from(values, (_, i) => i + 1).filter((i) => values.length < 10 || i % 2);
+      const { row, t } = run.rows.at(-1), values = row[panel.of[0]], places = Array.from(values, (_, i) => i + 1);
+      const [low, high] = panel.limits ?? extent(values);
       const title = `${panel.title || panel.names[0]}, iteration ${t}`;
-      const limits = [0.4, values.length + 0.6, panel.log ? low : Math.min(low, 0), high];
-      const { toX, toY } = stage(g, frame, limits, { log: [false, panel.log], xlabel: panel.xlabel, title, places });
+      const limits = [0.4, values.length + 0.6, Math.min(low, 0), high];
+      const { toX, toY } = stage(g, frame, limits, { xlabel: panel.xlabel, title, places });
       within(g, frame, () => values.forEach((v, i) => {
         g.fillStyle = panel.colour ? colours[row[panel.colour][i] % colours.length] : INK;
-        const top = toY(Math.max(v, floor)), foot = panel.log ? frame.y + frame.h : toY(0);
-        g.fillRect(toX(i + 0.7), Math.min(top, foot), toX(i + 1.3) - toX(i + 0.7), Math.abs(foot - top));
+        const top = toY(Math.max(v, 0));
+        g.fillRect(toX(i + 0.7), top, toX(i + 1.3) - toX(i + 0.7), toY(0) - top);
       }));
       if (toX(2) - toX(1) < 22) return; // no room of a number above its bar
       g.font = LETTERS.replace("12", "10"); g.textAlign = "center"; g.textBaseline = "bottom";
-      const digits = panel.log ? 20 : Math.max(0, 3 - Math.ceil(Math.log10(high)));
+      const digits = Math.max(0, 3 - Math.ceil(Math.log10(high)));
       values.forEach((v, i) => outlined(g, minus(String(Number(Number(v.toPrecision(2)).toFixed(digits)))), toX(i + 1),
-        Math.max(Math.min(toY(Math.max(v, floor)), frame.y + frame.h), frame.y + 12) - 1, INK));
+        Math.max(Math.min(toY(Math.max(v, 0)), frame.y + frame.h), frame.y + 12) - 1, INK));
     },
   };
 
@@ -314,7 +307,7 @@ window.clbookDrawing ??= (() => {
   }
 
   // Where all of it stands: of each run its name, the numbers in question and its panels, in pixels. Panels stand side by
-  // side; on a phone two by two, with curves and bars below each other. Where one panel is all, runs stand side by side.
+  // side; on a phone two by two, with curves and bars below each other.
   function layout(panels, count, width, { named, says }) {
     const narrow = width < 480, rows = [];
     const wide = ({ kind }) => kind === "curves" || kind === "bars";
@@ -322,29 +315,26 @@ window.clbookDrawing ??= (() => {
       const last = rows.at(-1), joins = !narrow || (last?.length === 1 && !wide(last[0]) && !wide(panel));
       if (last && joins) last.push(panel); else rows.push([panel]);
     }
-    const usual = narrow ? (row) => row.length > 1 ? Math.max(190, width / 2 + 16) : 190
-      : () => count === 1 && panels.length === 1 ? 330 : 260;
+    const usual = (row) => !narrow ? 260 : row.length > 1 ? Math.max(190, width / 2 + 16) : 190;
     const tall = (row) => Math.max(usual(row), ...row.map(({ height }) => Math.min(height, width))); // some ask for more
     const heads = (named ? HEAD : 0) + (says && (narrow || !named) ? HEAD : 0);
     const each = heads + rows.reduce((sum, row) => sum + tall(row), 0);
-    const beside = !narrow && panels.length === 1, places = [];
-    for (let i = 0; i < count; i++) {
-      const w = beside ? width / count : width, x = beside ? i * w : 0, boxes = [];
-      let y = beside ? 0 : i * each;
-      const half = named && says && !narrow ? w / 2 : 0; // name and numbers share a line
-      const name = named && { x, y, w: half || w };
-      const meter = says && { x: x + half, y: y + (named && narrow ? HEAD : 0), w: w - half };
+    const half = named && says && !narrow ? width / 2 : 0; // name and numbers share a line
+    const places = Array.from({ length: count }, (_, i) => {
+      let y = i * each;
+      const name = named && { x: 0, y, w: half || width }, boxes = [];
+      const meter = says && { x: half, y: y + (named && narrow ? HEAD : 0), w: width - half };
       y += heads;
       for (const row of rows) {
         const shares = row.reduce((sum, { span }) => sum + span, 0), h = tall(row);
-        let left = x;
-        for (const { span } of row) { boxes.push({ x: left, y, w: w * span / shares, h }); left += w * span / shares; }
+        let x = 0;
+        for (const { span } of row) { boxes.push({ x, y, w: width * span / shares, h }); x += width * span / shares; }
         y += h;
       }
-      places.push({ name, meter, boxes });
-    }
-    return { height: beside ? each : each * count, places };
+      return { name, meter, boxes };
+    });
+    return { height: each * count, places };
   }
 
-  return { LETTERS, EYE, said, ticks, fixed, when, sized, plane, cross, dot, ring, stroke, head, meters, draw, layout };
+  return { LETTERS, EYE, said, ticks, fixed, when, sized, plane, stage, within, cross, dot, ring, stroke, head, meters, draw, layout };
 })();

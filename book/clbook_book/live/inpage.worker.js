@@ -12,7 +12,6 @@ function begin(run, { number, settings, seed, times, drawn, held, put }) {
   asked = number;
   run.start(settings, seed);
   run.put(put);
-  let at = 0; // milliseconds of training
   channel.port1.onmessage = ({ data }) => {
     if (data !== asked) return;
     const from = performance.now(), rows = [];
@@ -29,9 +28,8 @@ function begin(run, { number, settings, seed, times, drawn, held, put }) {
         rows.push({ t, row });
       }
     } while (run.t <= steps && finite && performance.now() - from < SLICE);
-    at += performance.now() - from;
     const over = run.t > steps || !finite;
-    postMessage({ number, rows, t: run.t - 1, over, finite, rate: run.t / at * 1000, wall: performance.now() - began });
+    postMessage({ number, rows, t: run.t - 1, over, finite, wall: performance.now() - began });
     if (!over) channel.port2.postMessage(number);
   };
   channel.port2.postMessage(number);

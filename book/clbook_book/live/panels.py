@@ -14,9 +14,8 @@ class Panel:
         kind: "data", "points", "curves" or "bars".
         of: names of the recorded quantities that are drawn; of data also parts of the state at the start.
         names: what a reader calls them, one each.
-        title, xlabel, ylabel: words around the axes.
+        title, xlabel: words around the axes.
         colour: the quantity that says which colour a bar or a point has; "" for one colour, and for points their class.
-        log: whether the vertical axis goes by ratios.
         limits: the ends of the vertical axis, of curves at least, of data those of both; None for what numbers need.
         ball: whether points lie on the circle or the sphere of radius 1, which is drawn.
         numbers: whether each point carries its number, from 0.
@@ -31,9 +30,7 @@ class Panel:
     names: tuple[str, ...]
     title: str = ""
     xlabel: str = ""
-    ylabel: str = ""
     colour: str = ""
-    log: bool = False
     limits: tuple[float, float] | None = None
     ball: bool = False
     numbers: bool = False
@@ -63,7 +60,7 @@ def data(of: str = "x", title: str = "data", **how) -> Panel:
 
     Args:
         of: a part of the state, such as x, or a quantity that is recorded.
-        how: `limits`, `span`, `numbers`.
+        how: `limits`, `span`.
     """
     return Panel("data", (of,), (of,), title=title, **how)
 
@@ -79,14 +76,12 @@ def points(of: str = "z", views: str = "", **how) -> Panel:
     return Panel("points", both, both, **how)
 
 
-def curves(*, log: bool = False, title: str = "", limits=None, span: float = 1, **of: str) -> Panel:
+def curves(*, title: str = "", limits=None, span: float = 1, **of: str) -> Panel:
     """Numbers, or vectors of numbers, over time: `curves(loss="the loss")`, a name for each quantity."""
-    words = {"xlabel": "iteration", "title": title}
-    return Panel(
-        "curves", tuple(of), tuple(of.values()), **words, log=log, limits=limits, span=span
-    )
+    names = tuple(of.values())
+    return Panel("curves", tuple(of), names, title=title, limits=limits, span=span)
 
 
 def bars(of: str, name: str, **how) -> Panel:
-    """A bar with its number for each entry of a quantity (k,). how: `title`, `xlabel`, `colour`, `log`, `limits`."""
+    """A bar with its number for each entry of a quantity (k,). how: `title`, `xlabel`, `colour`, `limits`."""
     return Panel("bars", (of,), (name,), **how)
