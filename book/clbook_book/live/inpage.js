@@ -9,17 +9,6 @@ window.clbookHere ??= (() => {
   const { reduced, begun, makers, opened, pressed, pointed, keyed } = window.clbookBlock; // of block.js
   const PINS = 3; // pictures beside each other, the running one included
 
-  // When a run of so many steps is recorded, as training.loop.recorded_times: a geometric series, the first and the last.
-  function timesOf(steps) {
-    const found = new Set([0, steps]);
-    for (let t = 1; t < steps; t *= 1.12) found.add(roundEven(t));
-    return [...found].sort((a, b) => a - b);
-  }
-  function roundEven(x) { // Python's round
-    const low = Math.floor(x), part = x - low;
-    return part > 0.5 || (part === 0.5 && low % 2) ? low + 1 : low;
-  }
-
   const made = (tag, has) => Object.assign(document.createElement(tag), has);
 
   function here(figure) {
@@ -106,9 +95,9 @@ window.clbookHere ??= (() => {
     }
     function preview() { starting = begin([0]); }
     function train(words = "") { // words: what the status says before all else
-      const { times } = setup.programs[shapeNumber()];
+      const { times } = setup.programs[shapeNumber()], others = [...setup.times.filter((t) => t < now.steps), now.steps];
       starting = false;
-      if (!begin(now.steps === start.steps ? times : timesOf(now.steps))) return;
+      if (!begin(now.steps === start.steps ? times : others)) return;
       training = trained = true;
       note = words;
       button.textContent = "Stop";

@@ -20,7 +20,7 @@ from clbook.explore.subject import quantities
 from clbook.results.fingerprint import digest, edited, modules
 from clbook.results.store import cached, path_of, read, save
 from clbook.results.sweep import Bar, combined, often
-from clbook.training.loop import Training, training_of
+from clbook.training.loop import Training, recorded_times, training_of
 from clbook.training.settings import Settings, expect, fields
 from clbook_book.live.page import Program, program, shared_code
 from clbook_book.live.panels import Panel, check, points
@@ -112,6 +112,8 @@ def train_here(
         "name": name,
         "steps": base_config.steps,
         "seed": base_config.seed,
+        # When a run of another length is recorded: all times up to the longest one.
+        "times": recorded_times(sliders["steps"]["most"]),
         "colours": style.CLASS_COLOURS,
         "shapes": choices,
         "knobs": offered,
