@@ -13,6 +13,7 @@ window.clbookBlock ??= (() => {
     figure.addEventListener("keydown", (event) => event.stopPropagation()); // JupyterLab would take the arrow keys
     return { figure, part, all, setup, say };
   }
+  const made = (tag, has) => Object.assign(document.createElement(tag), has);
   // JavaScript of a list of functions, which make the programs (of live/program.js) of a block.
   const makers = ({ programs }) => `[${programs.map(({ spec }, k) =>
     `() => new Program(shape${k}_setup(), shape${k}_step(), ${JSON.stringify(spec)})`)}]`;
@@ -87,5 +88,5 @@ window.clbookBlock ??= (() => {
     }
     return found;
   }
-  return { reduced, begun, makers, moved, opened, shown, pressed, pointed, keyed, nearest };
+  return { reduced, begun, made, makers, moved, opened, shown, pressed, pointed, keyed, nearest };
 })();

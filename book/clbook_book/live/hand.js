@@ -1,15 +1,16 @@
 // Points of the plane that a reader moves, paints and takes away: on the front page, and as a panel of a block.
 window.clbookHand ??= (() => {
-  const { fixed, cross, dot, ring } = clbookDrawing, { pointed, keyed, nearest } = clbookBlock;
+  const { fixed, cross, dot, ring } = clbookDrawing, { pressed, pointed, keyed, nearest } = clbookBlock;
   const APART = 11; // pixels between points that are painted
   const KEPT = 4; // points that cannot be taken away
   const HOW = { point: "Drag a point of the data.", cluster: "Drag a point: its whole cluster comes along.",
     delete: "Draw in the data: points there are taken away." };
 
   // What the pointer and the keys do on an element: `points()` {x, label, there} and `view()`, the plane in which they
-  // are, are the block's, and so is `tool()`. `changed` hears of other points, `show` of another mark.
-  return (on, { points, view, tool, classes, middle, span, say, changed, show }) => {
-    let chosen = 0, over = -1, taken = []; // taken: the points that the pointer takes along
+  // are, are the block's, and so are the buttons `tools`, of which one is chosen: `used` hears how. `changed` hears of other
+  // points, `show` of another mark.
+  return (on, { points, view, tools, used, classes, middle, span, say, changed, show }) => {
+    let chosen = 0, over = -1, taken = [], tool = ""; // taken: the points that the pointer takes along
     const present = ({ there } = points()) => [...there.keys()].filter((i) => there[i]);
     function draw(picture, place, values, colours, all = points()) {
       const marked = all === points() ? [over, document.activeElement === on ? chosen : -1] : [];
@@ -48,22 +49,23 @@ window.clbookHand ??= (() => {
       say(`${name}, at ${fixed(x[2 * chosen])}, ${fixed(x[2 * chosen + 1])}.`);
     }
     const at = (spot, event) => nearest(present(), points().x, view(), spot, event);
-    const paints = () => tool().startsWith("paint");
-    const paint = ([x, y]) => add(view().ofX(x), view().ofY(y), Number(tool().at(-1)));
+    const paints = () => tool.startsWith("paint"), deletes = () => tool === "delete";
+    const paint = ([x, y]) => add(view().ofX(x), view().ofY(y), Number(tool.at(-1)));
+    const drawn = (spot, event) => paints() ? paint(spot) : deletes() && away(at(spot, event));
 
     pointed(on, {
       press(spot, event) {
         const i = at(spot, event);
         on.focus({ preventScroll: true });
         if (i >= 0) chosen = i;
-        taken = i < 0 ? [] : { point: [i], cluster: cluster(i) }[tool()] ?? [];
-        if (paints() ? paint(spot) : tool() === "delete" && away(i)) changed(); else show();
+        taken = i < 0 ? [] : { point: [i], cluster: cluster(i) }[tool] ?? [];
+        if (drawn(spot, event)) changed(); else show();
         return true;
       },
       drag(spot, from, event) {
         if (paints() && Math.hypot(spot[0] - from[0], spot[1] - from[1]) < APART) return false;
         if (taken.length) move(taken, view().ofX(spot[0]) - view().ofX(from[0]), view().ofY(spot[1]) - view().ofY(from[1]));
-        if (taken.length || (paints() ? paint(spot) : tool() === "delete" && away(at(spot, event)))) changed();
+        if (taken.length || drawn(spot, event)) changed();
         return true;
       },
       drop() { if (taken.length) told(); },
@@ -71,7 +73,7 @@ window.clbookHand ??= (() => {
         const i = at(spot, event);
         if (i !== over) { over = i; show(); }
       },
-      holds: () => taken.length || paints() || tool() === "delete",
+      holds: () => taken.length || paints() || deletes(),
     });
     on.addEventListener("pointerleave", () => { if (over >= 0) { over = -1; show(); } });
     for (const kind of ["focus", "blur"]) on.addEventListener(kind, () => show());
@@ -91,8 +93,17 @@ window.clbookHand ??= (() => {
       Delete: erase,
       Backspace: erase,
     });
-    const how = () => HOW[tool()] ?? `Draw in the data: ${classes[tool().at(-1)]}s are added.`;
-    return { present, draw, how, begin() { chosen = 0; } };
+    function use(name) {
+      tool = name;
+      pressed(tools, ({ dataset }) => dataset.tool === tool);
+    }
+    for (const button of tools) button.addEventListener("click", () => {
+      use(button.dataset.tool);
+      used(HOW[tool] ?? `Draw in the data: ${classes[tool.at(-1)]}s are added.`);
+    });
+    const begin = () => { chosen = 0; use("point"); };
+    begin();
+    return { present, draw, begin };
   };
 })();
 
@@ -100,24 +111,16 @@ window.clbookHand ??= (() => {
 // 2 for nobody, and its place in hundredths above the lowest one, as two digits of base 36 for each coordinate.
 (window.clbookPanels ??= {}).hand ??= (panel, { figure, colours, now, set, paint, say }) => {
   const { key, room, classes, tools, drops } = panel.more, SPAN = 3.2, SEEN = [-2.1, 2.1], POINT = /([012])(\w\w)(\w\w)/g;
-  const { LETTERS, plane } = clbookDrawing, { pressed } = clbookBlock, canvas = figure.querySelector(".clbook-canvas");
-  let points = null, view = null, tool = "point", text = "", before = ""; // text: what `points` are, "" for the program's own
-  const on = Object.assign(document.createElement("div"), { tabIndex: 0, className: "clbook-hand" }); // over the panel
-  on.setAttribute("role", "application");
-  on.setAttribute("aria-label", "The data. Page Up and Page Down choose a point, arrows move it, with Shift its whole cluster, "
-    + "Enter adds one beside it, Delete takes it away.");
-  const row = Object.assign(document.createElement("div"), { className: "clbook-choices clbook-tools" });
+  const { plane, stage, within } = clbookDrawing, { made } = clbookBlock, canvas = figure.querySelector(".clbook-canvas");
+  let points = null, view = null, text = "", before = ""; // text: what `points` are, "" for the program's own
+  const on = made("div", { tabIndex: 0, className: "clbook-hand", role: "application", ariaLabel: "The data. Page Up and Page Down "
+    + "choose a point, arrows move it, with Shift its whole cluster, Enter adds one beside it, Delete takes it away." }); // over the panel
+  const row = made("div", { className: "clbook-choices clbook-tools" });
   row.innerHTML = `<span>Pointer:</span>${Object.entries(tools).map(([name, words]) => `<button type="button" data-tool="${name}">`
     + `${words}</button>`).join("")}<button type="button">undo all</button>`;
   canvas.append(on);
   canvas.after(row);
-  const buttons = [...row.querySelectorAll("button")], press = () => pressed(buttons, ({ dataset }) => dataset.tool === tool);
-  buttons.forEach((button) => button.addEventListener("click", () => {
-    if (!button.dataset.tool) return set({ [key]: "" });
-    tool = button.dataset.tool;
-    press();
-    say(hand.how());
-  }));
+  row.lastChild.addEventListener("click", () => set({ [key]: "" }));
 
   const hundredths = (v) => Math.round(100 * (v + SPAN)), place = (k) => k / 100 - SPAN;
   const written = () => Array.from({ length: points.there.lastIndexOf(1) + 1 }, (_, i) => (points.there[i] ? points.label[i] : 2)
@@ -129,8 +132,8 @@ window.clbookHand ??= (() => {
       [points.label[i], points.there[i]] = [label % 2, Number(label < 2)];
     });
   }
-  const hand = clbookHand(on, { points: () => points, view: () => view, tool: () => tool, classes, middle: [0, 0], span: SPAN, say,
-    changed() { text = written(); read(); set({ [key]: text }); }, show: paint });
+  const hand = clbookHand(on, { points: () => points, view: () => view, classes, middle: [0, 0], span: SPAN, say,
+    tools: [...row.querySelectorAll("[data-tool]")], used: say, changed() { text = written(); read(); set({ [key]: text }); }, show: paint });
 
   function draw(g, { x, y, w, h }, run, last) { // of the last run what the reader has done since, too
     const frame = { x: x + 10, y: y + 26, w: w - 20, h: h - 36 }, { row } = run.rows[0];
@@ -138,21 +141,19 @@ window.clbookHand ??= (() => {
     if (last) Object.assign(on.style, Object.fromEntries(["left", "top", "width", "height"].map((side, k) =>
       [side, `${Object.values(frame)[k]}px`])));
     view = plane({ ...frame, x: 0, y: 0 }, SEEN);
-    g.font = LETTERS; g.fillStyle = getComputedStyle(figure).color; g.textAlign = "center"; g.textBaseline = "bottom";
-    g.fillText(panel.title, frame.x + frame.w / 2, frame.y - 5);
-    g.save();
-    g.translate(frame.x, frame.y);
-    g.beginPath(); g.rect(0, 0, frame.w, frame.h); g.clip();
-    hand.draw({ g, w: frame.w, h: frame.h }, view, last ? points.x : row.x, colours, last ? points : row);
-    g.restore();
-    g.strokeStyle = g.fillStyle; g.globalAlpha = 0.3; g.lineWidth = 1; g.strokeRect(frame.x, frame.y, frame.w, frame.h); g.globalAlpha = 1;
+    stage(g, frame, view.limits, { title: panel.title, bare: true });
+    within(g, frame, () => {
+      g.translate(frame.x, frame.y); // the view begins at the corner of what a reader takes hold of
+      hand.draw({ g, w: frame.w, h: frame.h }, view, last ? points.x : row.x, colours, last ? points : row);
+    });
+    g.strokeStyle = getComputedStyle(figure).color; g.globalAlpha = 0.3; g.lineWidth = 1;
+    g.strokeRect(frame.x, frame.y, frame.w, frame.h); g.globalAlpha = 1;
   }
   function changed() { // settings: other data than those that the reader has changed take their place
     const settings = now(), since = drops.map((name) => settings[name]).join();
     if (before !== since && settings[key] === text) settings[key] = "";
     before = since;
     if (settings[key] !== text) { text = settings[key]; if (text) read(); }
-    press();
   }
   return { key, draw, changed, takes: (own) => typeof own === "string" && !own.replace(POINT, ""), puts: () => text ? points : {} };
 };

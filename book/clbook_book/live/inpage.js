@@ -6,10 +6,8 @@ window.clbookHere ??= (() => {
   const tasks = window.clbookTasks; // of tasks.js
   const shared = window.clbookShared; // what all workers begin with: stands before this script
   const { EYE, said, ticks, when, sized, head, meters, draw, layout } = window.clbookDrawing; // of drawing.js
-  const { reduced, begun, makers, opened, pressed, pointed, keyed } = window.clbookBlock; // of block.js
+  const { reduced, begun, made, makers, opened, pressed, pointed, keyed } = window.clbookBlock; // of block.js
   const PINS = 3; // pictures beside each other, the running one included
-
-  const made = (tag, has) => Object.assign(document.createElement(tag), has);
 
   function here(figure) {
     const block = begun(figure);
@@ -254,15 +252,12 @@ window.clbookHere ??= (() => {
     }
     const refused = new Map(); // {name of a setting: what stands in its box, and is not allowed}
     function slider(knob, host) {
-      const label = document.createElement("label"), f = knob.log ? Math.log : (v) => v, inverse = knob.log ? Math.exp : (v) => v;
+      const f = knob.log ? Math.log : (v) => v, inverse = knob.log ? Math.exp : (v) => v, span = f(knob.high) - f(knob.low);
       const places = knob.whole && !knob.log ? knob.high - knob.low : 1000; // a key moves by one of them
-      label.title = knob.about;
-      label.innerHTML = `<span></span><input type="range" min="0" max="${places}" autocomplete="off">`
-        + `<input type="text" inputmode="decimal" autocomplete="off">`;
-      label.firstChild.textContent = knob.label;
-      const [range, box] = label.querySelectorAll("input"), span = f(knob.high) - f(knob.low);
-      range.setAttribute("aria-label", knob.label);
-      box.setAttribute("aria-label", `${knob.label}, typed`);
+      const range = made("input", { type: "range", min: 0, max: places, autocomplete: "off", ariaLabel: knob.label });
+      const box = made("input", { type: "text", inputMode: "decimal", autocomplete: "off", ariaLabel: `${knob.label}, typed` });
+      const label = made("label", { title: knob.about });
+      label.append(made("span", { textContent: knob.label }), range, box);
       const show = () => {
         const value = now[knob.name];
         range.value = places * (f(Math.max(value, knob.low)) - f(knob.low)) / span;
@@ -294,12 +289,11 @@ window.clbookHere ??= (() => {
       return show;
     }
     function choice({ name, label, values }) {
-      const row = made("div", { className: "clbook-row" });
+      const row = made("div", { className: "clbook-row", role: "group", ariaLabel: label });
       const own = made("div", { className: "clbook-choices" });
       const buttons = values.map((value) => made("button", { type: "button", textContent: value,
         onclick: () => give({ [name]: value }) }));
       own.append(...buttons);
-      row.setAttribute("role", "group"); row.setAttribute("aria-label", label);
       row.append(made("span", { textContent: label }), own);
       knobs.append(row);
       return () => pressed(buttons, (_, k) => now[name] === values[k]);

@@ -12,12 +12,13 @@ window.clbookPlay ??= (() => {
     const { part, all, setup, ways, say } = block, { room, middle, span } = setup;
     const data = part(".clbook-data"), embedding = part(".clbook-embedding"), train = part("[data-do=train]");
     const achieved = board(figure, setup.name, setup.goals);
-    let way = 0, seed = setup.seed, tool = "point", going = false, asked = 0, ends = 0, waiting = [];
+    let way = 0, seed = setup.seed, going = false, asked = 0, ends = 0, waiting = [];
     let points = null; // {x, label, there} as the reader has made them
     let view = null, reach = 1; // how the data and the embedding are seen
     const run = () => ways[way];
-    const hand = clbookHand(data, { points: () => points, view: () => view, tool: () => tool, classes: setup.classes, middle, span, say,
-      changed, show });
+    const used = (how) => { if (!going) say(how); }; // while it trains, the line tells how far it is
+    const hand = clbookHand(data, { points: () => points, view: () => view, tools: all("[data-tool]"), used,
+      classes: setup.classes, middle, span, say, changed, show });
     const { present } = hand;
 
     // --- the run ---
@@ -112,15 +113,13 @@ window.clbookPlay ??= (() => {
     }
 
     // --- buttons ---
-    const tools = all("[data-tool]");
-    function press() {
+    function use(number) {
+      way = number;
       pressed(all("[data-way]"), (_, k) => k === way);
-      pressed(tools, (button) => button.dataset.tool === tool);
     }
     function choose(number) {
       const on = going;
-      way = number;
-      press();
+      use(number);
       restart(`Back at the start, ${setup.ways[way]}. `);
       if (on) go();
     }
@@ -129,17 +128,12 @@ window.clbookPlay ??= (() => {
       shuffle,
       again() { restart("Back at the start, with your points. "); },
       reset() {
-        [points, way, tool] = [drawnPoints(), 0, "point"];
+        points = drawnPoints();
+        use(0);
         hand.begin();
-        press();
         restart();
       },
     };
-    for (const button of tools) button.addEventListener("click", () => {
-      tool = button.dataset.tool;
-      press();
-      if (!going) say(hand.how()); // while it trains, the line tells how far it is
-    });
 
     // What programs may ask: `window.clbook.explorers[name].run({network: false, seed: 3})` trains on the points that stand
     // there, or on `points` {x, label, there}; `points()` gives them.

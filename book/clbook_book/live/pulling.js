@@ -1,7 +1,7 @@
 // A point that a reader pulls, and what the kernel makes of it. K and all moves come from the traced program of the package.
 window.clbookPull ??= (() => {
   const { LETTERS, fixed, sized, plane, cross, dot, ring, stroke } = clbookDrawing;
-  const { reduced, moved, shown, pressed, pointed, keyed, nearest } = clbookBlock;
+  const { reduced, made, moved, shown, pressed, pointed, keyed, nearest } = clbookBlock;
   const TURNING = 60; // pictures in which pushes become moves
   const SHADES = [[37, 118, 182], [213, 94, 0]]; // of positive and negative entries
   const ARROWED = "These are arrows. Press All pushes at once again, and the points come back.";
@@ -179,12 +179,9 @@ window.clbookPull ??= (() => {
     });
 
     function slider(knob) {
-      const label = document.createElement("label");
-      label.title = knob.about;
-      label.innerHTML = `<span></span><input type="range" autocomplete="off"><output></output>`;
-      const [span, range, out] = label.children;
-      span.textContent = knob.label;
-      Object.assign(range, { min: knob.low, max: knob.high, step: (knob.high - knob.low) / 60 });
+      const label = made("label", { title: knob.about }), out = made("output"), { low: min, high: max } = knob;
+      const range = made("input", { type: "range", autocomplete: "off", min, max, step: (max - min) / 60 });
+      label.append(made("span", { textContent: knob.label }), range, out);
       range.addEventListener("input", () => {
         settings[knob.name] = Number(range.value);
         restart();

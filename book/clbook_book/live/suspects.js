@@ -1,7 +1,7 @@
 // "What decided here?": each suspect is switched off in turn, and what comes out stands side by side. `offers` is what the
 // block offers programs.
 window.clbookSuspects ??= ({ part, setup }, offers) => {
-  const { phrase, entry } = window.clbookTasks, { suspects, says } = setup, [first] = says;
+  const { phrase, entry } = window.clbookTasks, { made } = window.clbookBlock, { suspects, says } = setup, [first] = says;
   const FELL = 0.2; // of a share, from which on a suspect is said to be needed
   const host = part(".clbook-suspects"), button = host.querySelector("button"), told = host.querySelector("p");
   const table = host.querySelector("table"), body = table.tBodies[0];
@@ -19,7 +19,7 @@ window.clbookSuspects ??= ({ part, setup }, offers) => {
   }
   function line(words, cells, place) {
     const row = body.insertRow(place);
-    row.append(Object.assign(document.createElement("th"), { scope: "row", textContent: words }));
+    row.append(made("th", { scope: "row", textContent: words }));
     for (const text of cells) row.insertCell().textContent = text;
     row.lastChild.colSpan = 1 + says.length - cells.length;
   }
