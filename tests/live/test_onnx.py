@@ -64,7 +64,7 @@ def trained(kind, config, settings, other):
     """What is recorded at the last step of `other`, by the graphs of `config`."""
     setup = graph.trace_setup(kind, config, settings)
     step = graph.trace_step(kind, config)
-    page.keep_outputs(setup, step.inputs)
+    setup.keep(step.inputs)
     start, one = Executor(setup), Executor(step)
     with graph.Random(other.seed) as random:
         training = kind([other])

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import math
+from collections.abc import Collection
 from types import SimpleNamespace
 
 import torch
@@ -220,6 +221,30 @@ class Graph:
     shapes: dict[str, tuple[tuple[int, ...], torch.dtype]]
     draws: list[Draw]
 
+    @property
+    def held(self) -> dict[str, torch.fx.Node]:
+        """{input: its node}."""
+        nodes = [node for node in self.module.graph.nodes if node.op == "placeholder"]
+        return dict(zip(self.inputs, nodes, strict=True))
+
+    @property
+    def results(self) -> dict[str, torch.fx.Node]:
+        """{output: its node}."""
+        return dict(zip(self.outputs, self.end.args[0], strict=True))
+
+    @property
+    def end(self) -> torch.fx.Node:
+        """The node that gathers the results."""
+        return next(node for node in self.module.graph.nodes if node.op == "output")
+
+    def keep(self, names: Collection[str]) -> None:
+        """Leave out outputs that are not among `names`, and what nobody reads then; inputs stay."""
+        kept = {name: result for name, result in self.results.items() if name in names}
+        self.end.args = (list(kept.values()),)
+        self.outputs = list(kept)
+        self.module.graph.eliminate_dead_code()
+        self.module.recompile()
+
 
 # flat("state", {"weights": [w, b], "lr": lr}, {})  ->  {"state.weights.0": w, "state.weights.1": b, "state.lr": lr}
 def flat(prefix: str, value, found: dict) -> dict:
@@ -397,23 +422,13 @@ def traced(function, inputs: dict[str, torch.Tensor], draws: list[Draw], mode: s
 # operation, and then nothing reads the input k.
 def prune(graph: Graph) -> None:
     """Take out outputs that are inputs unchanged, operations that nobody reads, and inputs of no other use."""
-    nodes = graph.module.graph
-    held = [node for node in nodes.nodes if node.op == "placeholder"]
-    names = dict(zip(held, graph.inputs, strict=True))
-    (end,) = [node for node in nodes.nodes if node.op == "output"]
-    kept, outputs = [], []
-    for name, result in zip(graph.outputs, end.args[0], strict=True):
-        # An output that is the input of its own name, through copies: the page's array holds it already.
-        if names.get(source(result)) != name:
-            kept.append(result)
-            outputs.append(name)
-    end.args = (kept,)
-    nodes.eliminate_dead_code()
-    graph.outputs = outputs
-    graph.inputs = [name for node, name in names.items() if node.users]
-    for node in held:
+    held, results = graph.held, graph.results
+    # An output that is the input of its own name, through copies: the page's array holds it already.
+    graph.keep([name for name in results if source(results[name]) is not held.get(name)])
+    graph.inputs = [name for name, node in held.items() if node.users]
+    for node in held.values():
         if not node.users:
-            nodes.erase_node(node)
+            graph.module.graph.erase_node(node)
     graph.module.recompile()
 
 

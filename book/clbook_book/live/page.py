@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import math
 from collections.abc import Collection, Sequence
 from importlib import resources
 
@@ -13,7 +14,6 @@ from clbook.training.loop import State, Training
 from clbook.training.settings import Settings
 from clbook_book.live import tile
 from clbook_book.live.graph import (
-    Draw,
     Graph,
     Random,
     draw_once,
@@ -89,10 +89,14 @@ def program(
         ValueError: the trace does not do what the training does with other settings and another seed.
     """
     setup, step = trace_setup(kind, config, list(settings)), trace_step(kind, config)
-    shown = recorded(step)
+    shown = {
+        name: tuple(result.meta["val"].shape)
+        for name, result in step.results.items()
+        if not name.startswith("state.")
+    }
     parts = [part for part in seen if part not in shown and f"state.{part}" in setup.outputs]
     # The start need not compute what no step reads and nobody sees.
-    keep_outputs(setup, [*step.inputs, *(f"state.{part}" for part in parts)])
+    setup.keep([*step.inputs, *(f"state.{part}" for part in parts)])
     compare(kind, config, settings, setup, step)
     code = [Writer(setup).text(f"{name}_setup"), Writer(step).text(f"{name}_step")]
     spec = {
@@ -104,15 +108,10 @@ def program(
     training = kind([config])
     # Colours of the points: the same in all runs of the page, which `compare` has checked.
     labels = labels_of(training).tolist()
-    follows = [name for name in settings if f"setting.{name}" in read(setup)]
+    read = {name for name, node in setup.held.items() if node.users}
+    follows = [name for name in settings if f"setting.{name}" in read]
     held = {part: tuple(getattr(training.state, part).shape) for part in parts}
     return Program("\n".join(code), spec, shown, held, labels, sorted(training.times), follows)
-
-
-def read(graph: Graph) -> set[str]:
-    """The inputs that something is computed from."""
-    held = [node for node in graph.module.graph.nodes if node.op == "placeholder"]
-    return {name for name, node in zip(graph.inputs, held, strict=True) if node.users}
 
 
 # Config(lr=0.1, steps=10, seed=0) -> Config(lr=0.125, steps=11, seed=1)
@@ -183,47 +182,20 @@ def results(graph: Graph, given: dict[str, torch.Tensor]) -> dict[str, torch.Ten
     return dict(zip(graph.outputs, values, strict=True))
 
 
-def keep_outputs(graph: Graph, names: Sequence[str]) -> None:
-    """Leave out of a graph what `names` does not name."""
-    nodes = graph.module.graph
-    (end,) = [node for node in nodes.nodes if node.op == "output"]
-    chosen = [
-        (name, result)
-        for name, result in zip(graph.outputs, end.args[0], strict=True)
-        if name in names
-    ]
-    graph.outputs = [name for name, _ in chosen]
-    end.args = ([result for _, result in chosen],)
-    # An input that nothing reads any more stays: its place among the arguments is fixed.
-    nodes.eliminate_dead_code()
-    graph.module.recompile()
-
-
 def numbers(graph: Graph) -> list[dict]:
     """The random numbers of a graph, as program.js draws them."""
-    return [described(k, draw) for k, draw in enumerate(graph.draws)]
-
-
-def described(k: int, draw: Draw) -> dict:
-    """A draw, as program.js reads it."""
-    return {
-        "into": f"random.{k}",
-        "kind": draw.kind,
-        "bounds": draw.bounds,
-        "purpose": draw.purpose,
-        "source": draw.source,
-        "size": torch.Size(draw.shape).numel(),
-        "wide": draw.dtype == torch.float64,
-    }
-
-
-def recorded(step: Graph) -> dict[str, tuple[int, ...]]:
-    """{name: shape} of what a step records."""
-    (end,) = [node for node in step.module.graph.nodes if node.op == "output"]
-    found = {}
-    for name, result in zip(step.outputs, end.args[0], strict=True):
-        if not name.startswith("state."):
-            found[name] = tuple(result.meta["val"].shape)
+    found = []
+    for k, draw in enumerate(graph.draws):
+        told = {
+            "into": f"random.{k}",
+            "kind": draw.kind,
+            "bounds": draw.bounds,
+            "purpose": draw.purpose,
+            "source": draw.source,
+            "size": math.prod(draw.shape),
+            "wide": draw.dtype == torch.float64,
+        }
+        found.append(told)
     return found
 
 
