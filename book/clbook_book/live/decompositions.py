@@ -15,7 +15,7 @@ from __future__ import annotations
 import functools
 
 import torch
-from torch._decomp import core_aten_decompositions, decomposition_table
+from torch._decomp import core_aten_decompositions, get_decompositions
 from torch._decomp.decompositions import diagonal_backward, embedding_dense_backward
 
 aten = torch.ops.aten
@@ -249,25 +249,27 @@ def leaky_relu(x, slope=0.01):
 
 
 # What is taken apart by the functions above, in the place of torch's own way where it has one.
-WHOLE = {}
-WHOLE[aten.roll.default] = roll
-WHOLE[aten.eye.default] = WHOLE[aten.eye.m] = eye
-WHOLE[aten.repeat.default] = repeat
-WHOLE[aten.var_mean.correction] = var_mean
-WHOLE[aten.linalg_vector_norm.default] = vector_norm
-WHOLE[aten._cdist_forward.default] = cdist
-WHOLE[aten.rsqrt.default] = lambda x: 1 / x.sqrt()
-WHOLE[aten.square.default] = lambda x: x * x
-WHOLE[aten.constant_pad_nd.default] = pad
-WHOLE[aten.flip.default] = flip
-WHOLE[aten.linalg_qr.default] = qr
-WHOLE[aten.sort.default] = sort
-WHOLE[aten.special_ndtri.default] = ndtri
-WHOLE[aten.erf.default] = erf
-WHOLE[aten.argmin.default] = lambda x, dim=None, keepdim=False: (-x).argmax(dim, keepdim)
-WHOLE[aten.leaky_relu.default] = leaky_relu
-WHOLE[aten.diagonal_backward.default] = diagonal_backward
-WHOLE[aten.embedding_dense_backward.default] = embedding_dense_backward
+WHOLE = {
+    aten.roll.default: roll,
+    aten.eye.default: eye,
+    aten.eye.m: eye,
+    aten.repeat.default: repeat,
+    aten.var_mean.correction: var_mean,
+    aten.linalg_vector_norm.default: vector_norm,
+    aten._cdist_forward.default: cdist,
+    aten.rsqrt.default: lambda x: 1 / x.sqrt(),
+    aten.square.default: lambda x: x * x,
+    aten.constant_pad_nd.default: pad,
+    aten.flip.default: flip,
+    aten.linalg_qr.default: qr,
+    aten.sort.default: sort,
+    aten.special_ndtri.default: ndtri,
+    aten.erf.default: erf,
+    aten.argmin.default: lambda x, dim=None, keepdim=False: (-x).argmax(dim, keepdim),
+    aten.leaky_relu.default: leaky_relu,
+    aten.diagonal_backward.default: diagonal_backward,
+    aten.embedding_dense_backward.default: embedding_dense_backward,
+}
 
 # Operations that torch can take apart, and its own list leaves whole.
 TORCH_OWN = (
@@ -291,18 +293,13 @@ TORCH_OWN = (
 @functools.cache
 def table() -> dict:
     """{operation: what it is made of} for the second pass."""
-    # Torch's list first; the functions of this file replace its entries, TORCH_OWN fills what is then still missing.
-    known = dict(core_aten_decompositions())
+    each = {}
     for name, operation in OWN.items():
         packet = getattr(aten, f"_foreach_{name}")
         for overload in packet.overloads():
-            known[getattr(packet, overload)] = for_each(operation)
-    known |= WHOLE
-    for name in TORCH_OWN:
-        packet = getattr(aten, name)
-        for overload in packet.overloads():
-            operation = getattr(packet, overload)
-            if operation in decomposition_table:
-                known.setdefault(operation, decomposition_table[operation])
+            each[getattr(packet, overload)] = for_each(operation)
+    # Torch's list first, with what it leaves whole; the functions of this file replace its entries.
+    left_whole = get_decompositions([getattr(aten, name) for name in TORCH_OWN])
+    known = left_whole | core_aten_decompositions() | each | WHOLE
     # None: torch has no formula for it here; such an operation stays whole, and the writer refuses it by name.
     return {operation: made for operation, made in known.items() if made is not None}
