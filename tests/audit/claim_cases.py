@@ -91,7 +91,7 @@ LS_AND_VA = {
             "equal_means": dict(partial=0.0, full=0.0, ratio=900.0, eps=0.1),
         },
     },
-    "ls-growth-rate": {"holds": {"growth": uneven(1.01)}, "fails": {"growth": uneven(1.2)}},
+    "ls-growth-rate": {"holds when": {"growth": uneven(1.01)}, "fails": {"growth": uneven(1.2)}},
     "ls-blocks-first": {
         "seen here": donuts(0.1, 0.8, 0.9),
         "not seen here": donuts(0.1, 0.1, 0.9),
