@@ -9,10 +9,10 @@ import scipy.special
 import torch
 
 from clbook import latents
-from clbook.experiments.content_style import Config, collapse, projector
+from clbook.experiments.content_style import Config, pair_cosine, projector
 from clbook.experiments.content_style.experiment import fresh_pairs
 from clbook.losses import infonce
-from clbook_book.audit.cs import encoders, flow, optima, runs
+from clbook_book.audit.cs import collapse, encoders, flow, optima, runs
 from clbook_book.course.photographs import runs as photos
 
 DEEP = Config(d=6, d_c=3, mixing_layers=2, layers=3, width=9, n=24, steps=4, lr=1e-3)
@@ -177,5 +177,5 @@ def test_the_threshold_on_the_sphere_to_all_orders(tau, sd, first_order, goes):
     law = (apart - spread * (weight.mean() + weight_far.mean()) / 2) / tau
     assert float(slope) == pytest.approx(float(law), abs=0.08)
     assert (slope > 0) == (law > 0) == goes
-    rho = collapse.pair_cosine(config)
+    rho = pair_cosine(config)
     assert tau * d_c * (1 - rho) == pytest.approx(first_order, abs=0.01)

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 import torch
 
-from clbook.experiments.content_style import collapse, projector
+from clbook.experiments.content_style import projector
 from clbook.experiments.content_style.projector import Config, Projectors, run
 from clbook.losses import infonce
 from clbook.metrics import effective_rank
 from clbook.results.sweep import sweep
-from clbook_book.audit.cs import flow
+from clbook_book.audit.cs import collapse, flow
 
 SEEDS = range(3)
 BASE = Config(record_every=200)  # as in the chapter

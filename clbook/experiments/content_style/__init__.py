@@ -1,7 +1,6 @@
 """What is kept of content and of style? (CS) The chapter's training.
 
 `experiment`: encoders of latents that are known (`clbook.latents`). `projector`: the same question on images.
-`collapse`: what the theory says about gradients and optima, checked.
 """
 
 from clbook.experiments.content_style.experiment import (
@@ -10,9 +9,20 @@ from clbook.experiments.content_style.experiment import (
     Result,
     fresh_pairs,
     gains,
+    pair_cosine,
     run,
     singular,
     style_gain,
 )
 
-__all__ = ["Config", "Encoders", "Result", "fresh_pairs", "gains", "run", "singular", "style_gain"]
+__all__ = [
+    "Config",
+    "Encoders",
+    "Result",
+    "fresh_pairs",
+    "gains",
+    "pair_cosine",
+    "run",
+    "singular",
+    "style_gain",
+]

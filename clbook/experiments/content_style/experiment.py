@@ -34,6 +34,7 @@ from clbook.training.settings import (
 from clbook.training.streams import Draws, stream, streams
 
 MIXING, WEIGHTS, PAIRS, TESTED = range(4)  # purposes of the streams of random numbers
+COSINE = 0  # purpose of the stream of `pair_cosine`
 
 LOSS_ON = 256  # pairs on which the recorded loss is measured
 LEAST_TESTED = 1000  # latents on which a run's R^2 is measured, at least; a wide encoder needs more
@@ -181,6 +182,15 @@ def fresh_pairs(config: Config, n: int, generator: torch.Generator) -> tuple[Ten
     c = config
     z = latents.marginal(n, c.d, c.space, generator)
     return z, latents.positives(z, c.d_c, c.style_sd, c.space, generator, c.content_sd)
+
+
+def pair_cosine(config: Config) -> float:
+    """Mean cosine of the style parts of a pair, weighted by their squared length, on the sphere. Returns: rho."""
+    z, positive = fresh_pairs(config, 20_000, stream(config.seed, COSINE))
+    style = slice(config.d_c, None)
+    together = (z * positive)[:, style].sum()
+    size = z[:, style].square().sum()
+    return float(together / size)
 
 
 class Encoders(Training):

@@ -10,11 +10,11 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import torch
 
-from clbook.experiments.content_style.collapse import DIM, loss, pairs
 from clbook.experiments.content_style.experiment import Config, fresh_pairs
 from clbook.losses import infonce
 from clbook.training.loop import one_thread
 from clbook.training.streams import stream
+from clbook_book.audit.cs.collapse import DIM, loss, pairs
 
 GROWTH = 4  # purpose of the stream of `growth`
 TINY = 1e-3  # size of W at which Lemma 5 is exact to seven digits

@@ -9,12 +9,12 @@ import torch
 from torch.nn.functional import leaky_relu
 
 from clbook import latents
-from clbook.experiments.content_style.collapse import DIM, loss, pairs
 from clbook.experiments.content_style.experiment import Config, fresh_pairs
 from clbook.losses import infonce
 from clbook.metrics import r2
 from clbook.training.loop import one_thread
 from clbook.training.streams import stream
+from clbook_book.audit.cs.collapse import DIM, loss, pairs
 from clbook_book.audit.cs.encoders import terms
 
 PARTS = 10**9  # purpose of the stream of `parts`

@@ -12,10 +12,10 @@ import torch
 
 from clbook import sweep
 from clbook.experiments import content_style as cs
-from clbook.experiments.content_style import Config, collapse, projector, style_gain
+from clbook.experiments.content_style import Config, projector, style_gain
 from clbook.results.labelled import padded
 from clbook.results.sweep import combined
-from clbook_book.audit.cs import encoders, flow, optima
+from clbook_book.audit.cs import collapse, encoders, flow, optima
 from clbook_book.course.content_style import runs as chapter
 from clbook_book.course.content_style.runs import PLAIN, SPHERE, stacked
 from clbook_book.course.photographs import runs as images

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from clbook import theory
-from clbook.experiments.content_style import Config, collapse, projector, run, style_gain
+from clbook.experiments.content_style import Config, pair_cosine, projector, run, style_gain
 from clbook.results.sweep import combined
 from clbook_book.records import by_name, fields, recorded
 
@@ -95,7 +95,7 @@ def sphere_grid(runs):
     rows = []
     for result in runs:
         c = result.config
-        rho = collapse.pair_cosine(c.replace(seed=0))
+        rho = pair_cosine(c.replace(seed=0))
         gain = style_gain(result.map[-1], c.d_c)
         predicted = theory.style_share(c.tau, c.d_c, c.d - c.d_c, rho)
         rows.append((c.d_c, c.tau, c.tau * c.d_c * (1 - rho), gain, predicted))

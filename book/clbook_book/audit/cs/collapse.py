@@ -1,4 +1,4 @@
-"""What theory says about style: the loss of maps that find and scale the latents (CS eq. 4); rho on the sphere."""
+"""The loss of linear maps that find and scale the latents (CS eq. 4)."""
 
 from __future__ import annotations
 
@@ -10,12 +10,9 @@ import torch
 from torch import Tensor
 
 from clbook import latents
-from clbook.experiments.content_style.experiment import Config, fresh_pairs
 from clbook.losses import softplus
 from clbook.training.loop import one_thread
 from clbook.training.streams import stream
-
-COSINE = 0  # purpose of the stream of `pair_cosine`
 
 DIM = 8  # latent dimensions of the paper's linear experiments
 
@@ -75,12 +72,3 @@ def surface(
         z, views = pairs(n, d_c, style_sd, generator)
         means.append(loss(scale * z, scale * views).mean(-1))
     return torch.stack(means).mean(0).numpy()
-
-
-def pair_cosine(config: Config) -> float:
-    """Mean cosine of the style parts of a pair, weighted by their squared length, on the sphere. Returns: rho."""
-    z, positive = fresh_pairs(config, 20_000, stream(config.seed, COSINE))
-    style = slice(config.d_c, None)
-    together = (z * positive)[:, style].sum()
-    size = z[:, style].square().sum()
-    return float(together / size)
