@@ -137,10 +137,10 @@ def sampled(
     return matrix(kind, generator), matrix(kind, generator), *pairs(n, d_c, style_sd, generator)
 
 
-def lower_rank(seed: int = 0, n: int = 200) -> list[float]:
+def lower_rank(seed: int = 0) -> list[float]:
     """Mean squared distance within pairs without content, over that of a random W, when 1, 2, ... 8 of the smallest
     singular values of W are set to zero (8,): CS Section 3 says that it rises."""
-    A, W, z, views = sampled(n, 0, 0.3, seed)
+    A, W, z, views = sampled(200, 0, 0.3, seed)
     left, values, right = torch.linalg.svd(W)
     seen = (z - views) @ (right @ A).T * values  # (n, 8): a column for each singular direction
     sizes = seen.square().sum(0)
@@ -155,9 +155,9 @@ def shares(z: torch.Tensor, views: torch.Tensor) -> tuple[torch.Tensor, torch.Te
     return alpha.diagonal(), alpha - torch.diag(alpha.diagonal())
 
 
-def printed_derivatives(seed: int = 0, n: int = 60) -> tuple[float, float]:
+def printed_derivatives(seed: int = 0) -> tuple[float, float]:
     """Relative error of the derivative in z_i before CS eq. 7 against autograd; with z_i's part as others' negative."""
-    _, _, z, views = sampled(n, 4, 0.3, seed)
+    _, _, z, views = sampled(60, 4, 0.3, seed)
     z = (3 * z).requires_grad_()
     views = 3 * views
     (truth,) = torch.autograd.grad(loss(z, views).sum(), z)
@@ -183,17 +183,17 @@ def endless(scale: float, points: int = 2001) -> tuple[float, float, float]:
     return cross, float(share.min()) ** DIM, float(share.max()) ** DIM
 
 
-def eigenvalues(style_sd: float, share: float = 1, n: int = 20_000, seed: int = 0) -> np.ndarray:
+def eigenvalues(style_sd: float, share: float = 1, seed: int = 0) -> np.ndarray:
     """(8,) ascending eigenvalues of share Sigma_x - Sigma_x~ for a rotation as generator, four content dimensions."""
-    A, _, z, views = sampled(n, 4, style_sd, seed, "rotation")
+    A, _, z, views = sampled(20_000, 4, style_sd, seed, "rotation")
     data, within = covariances(z @ A.T, views @ A.T)
     return torch.linalg.eigvalsh(share * data - within).numpy()
 
 
-def tempered(tau: float, seed: int = 0, n: int = 200) -> tuple[float, float, float]:
+def tempered(tau: float, seed: int = 0) -> tuple[float, float, float]:
     """The gradient of CS eq. 4 at a rotation W, its distances over tau: relative difference from that of tau = 1 at
     W / sqrt(tau), over sqrt(tau); and its cosine with the gradient of tau = 1 at W itself, and so at W times .001."""
-    _, W, *views = sampled(n, 4, 0.3, seed, "rotation")
+    _, W, *views = sampled(200, 4, 0.3, seed, "rotation")
     gradient = descent(W, *(z / tau**0.5 for z in views))
     along = descent(W / tau**0.5, *views) / tau**0.5
     still = descent(W, *views)

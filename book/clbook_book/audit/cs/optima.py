@@ -99,9 +99,7 @@ def unmixed(x: torch.Tensor, inverses: Sequence[torch.Tensor]) -> torch.Tensor:
 
 
 @one_thread()
-def layer_spectra(
-    layers: int, d_c: int = 3, n: int = 200, seed: int = 0, scale: float = 2
-) -> list[np.ndarray]:
+def layer_spectra(layers: int, d_c: int = 3, seed: int = 0, scale: float = 2) -> list[np.ndarray]:
     """Singular values (8,) of the gradient of CS eq. 4 in each weight matrix of f, seen through D (CS Prop. 5).
 
     f is the inverse of a generator of so many layers; D then scales the content and drops the style.
@@ -109,7 +107,7 @@ def layer_spectra(
     generator, ends = stream(seed, 0), []
     matrices = latents.rotations(DIM, layers, generator)
     weights = [torch.linalg.inv(matrix.double()).requires_grad_() for matrix in reversed(matrices)]
-    for z in pairs(n, d_c, 0.3, generator):
+    for z in pairs(200, d_c, 0.3, generator):
         x = unmixed(latents.mixed(z, matrices), weights)
         ends.append(scale * x * (torch.arange(DIM) < d_c))
     gradients = torch.autograd.grad(loss(*ends).sum(), weights)
@@ -117,10 +115,10 @@ def layer_spectra(
 
 
 @one_thread()
-def collapsed(scales, d_c: int, layers: int = 3, n: int = 512, seed: int = 0) -> np.ndarray:
-    """Mean of CS eq. 4 for f = c D g^-1, g of so many layers, D dropping the style, at each c of `scales`."""
+def collapsed(scales, d_c: int, n: int = 512, seed: int = 0) -> np.ndarray:
+    """Mean of CS eq. 4 for f = c D g^-1, g of three layers, D dropping the style, at each c of `scales`."""
     generator = stream(seed, 0)
-    matrices = [matrix.double() for matrix in latents.rotations(DIM, layers, generator)]
+    matrices = [matrix.double() for matrix in latents.rotations(DIM, 3, generator)]
     inverses = [torch.linalg.inv(matrix) for matrix in reversed(matrices)]
     ends = []
     for z in pairs(n, d_c, 0.3, generator):

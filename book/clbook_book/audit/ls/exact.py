@@ -46,7 +46,7 @@ def on_the_sphere(seed: int, n: int = 40, d: int = 3, tau: float = 0.3) -> dict[
 
 
 def first_variation(
-    seed: int, invariant: bool = False, n: int = 5, views: int = 3, d: int = 2, tau: float = 0.5
+    seed: int, n: int = 5, views: int = 3, d: int = 2, tau: float = 0.5
 ) -> dict[str, float]:
     """The derivative of eq. 3 along a random direction h at a random map, by autograd and by LS eq. 13.
 
@@ -56,8 +56,6 @@ def first_variation(
     """
     e = numbers(seed, views, n, d)
     h = numbers(seed + 1, views, n, d)
-    if invariant:
-        e, h = e[:1].expand_as(e).clone(), h[:1].expand_as(h).clone()
 
     def similarity(u, v):  # eta of T x_i and T' x_j, [i, j]
         return torch.exp(-torch.cdist(u, v).square() / (2 * tau))
@@ -140,13 +138,13 @@ def parted(seed: int, n: int = 5, step: float = 0.03, tau: float = 0.2) -> list[
     return found
 
 
-def growing_scale(eta: str, factors=(1, 2, 4, 8, 16, 32, 64), tau: float = 0.5) -> np.ndarray:
+def growing_scale(eta: str, factors=(1, 2, 4, 8, 16, 32, 64)) -> np.ndarray:
     """(factors,) the largest derivative of eq. 3 at k f, f onto 8 even places of the circle, two points at each."""
     z = even(8, 2).repeat(2, 1)
     found = []
     for k in factors:
         points = (k * z).requires_grad_()
-        loss = generalized(points, points, lambda t: ETA[eta](t, tau), softplus)
+        loss = generalized(points, points, lambda t: ETA[eta](t, 0.5), softplus)
         found.append(len(z) * torch.autograd.grad(loss, points)[0].norm(dim=1).max().item())
     return np.array(found)
 

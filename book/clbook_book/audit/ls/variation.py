@@ -70,21 +70,21 @@ def second_variation(z: torch.Tensor, h: torch.Tensor, tau: float) -> SecondVari
     )
 
 
-def within_lemma(count: int, draws: int = 300, seed: int = 0) -> list[SecondVariation]:
-    """LS Lemma B.4 inside its conditions: along those of `draws` random h at `count` even places that meet its eq. 20.
+def within_lemma(count: int) -> list[SecondVariation]:
+    """LS Lemma B.4 inside its conditions: along those of 300 random h at `count` even places that meet its eq. 20.
 
     z + h stays on the circle. sigma is 3/10 of the squared distance of neighbours, which bounds it; tau is a little
     below sigma / 3 K^2.
     """
     z = even(count, 2)
-    generator = torch.Generator().manual_seed(seed)
+    generator = torch.Generator().manual_seed(0)
     neighbours = 4 * math.sin(math.pi / count) ** 2
     sigma = 0.3 * neighbours
-    turns = torch.randn(draws, count, generator=generator, dtype=z.dtype)
+    turns = torch.randn(300, count, generator=generator, dtype=z.dtype)
     x, y = z.T
     angle = torch.atan2(y, x) + turns
     moved = torch.stack([angle.cos(), angle.sin()], 2)
-    h = moved - z  # (draws, K, 2)
+    h = moved - z  # (300, K, 2)
     i, j = torch.triu_indices(count, count, 1)
     apart = z[i] - z[j]
     change = h[:, i] - h[:, j]

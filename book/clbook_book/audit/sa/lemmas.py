@@ -137,10 +137,10 @@ def over_triangle(C: int, B: int, S: float, T: int, tau: float) -> float:
     return bound / theory.triangle_bound(B, T, S / T, tau)
 
 
-def useful_steps(C: int, tau: float, B: int = 1024, eta: float = 1.2) -> int:
-    """Steps until Theorem 1 passes the triangle inequality; 0 if it is above from the start."""
+def useful_steps(C: int, tau: float) -> int:
+    """Steps until Theorem 1 passes the triangle inequality; 0 if it is above from the start. B = 1024, eta = 1.2."""
     steps = 0
-    while over_triangle(C, B, eta * (steps + 1), steps + 1, tau) < 1:
+    while over_triangle(C, 1024, 1.2 * (steps + 1), steps + 1, tau) < 1:
         steps += 1
     return steps
 
