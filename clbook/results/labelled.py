@@ -16,8 +16,8 @@ from clbook.training.settings import Outcome, Settings, fields, quantities
 
 def dataset(
     results: Sequence[Outcome | dict | None],
+    configs: Sequence[Settings],
     dims: Sequence[str] = (),
-    configs: Sequence[Settings] | None = None,
 ) -> xarray.Dataset:
     """The quantities of many runs as one Dataset.
 
@@ -30,25 +30,19 @@ def dataset(
 
     Args:
         results: Results of one kind, or dicts; None for a run that has not finished.
+        configs: the settings of the results.
         dims: names of settings. The results are those of the grid of their values, the last one fastest. With none the
             runs have one axis, "run", and each setting that varies is a coordinate along it.
-        configs: the settings of the results; needed where a result is None.
 
     Returns:
         The Dataset. Quantities and coordinates have attributes `long_name`, their meaning, and `units`. Its own
         attributes are the settings that all runs share.
 
     Raises:
-        ValueError: the results are not the grid of `dims`; a quantity has other axes than it names; no `configs` where
-            a result is None.
+        ValueError: the results are not the grid of `dims`; a quantity has other axes than it names.
     """
     named = [_named(result) for result in results]
     there = [result for result in named if result is not None]
-    if configs is None and len(there) < len(results):
-        raise ValueError(
-            "configs = None is not allowed: where a result is None, it must be the settings of all results"
-        )
-    configs = configs or [result.config for result in there]
     found = of_settings(configs, dims)
     runs = tuple(dims) or ("run",)
     shape = [found.sizes[name] for name in dims] or [len(configs)]

@@ -442,7 +442,7 @@ def sweep(
     grid = _grid(configs, axes) if axes else []
     runs = _Sweep(run, grid or _listed(configs), store.asked(run, record))
     results = runs.results(progress, n_jobs, compile)
-    return dataset(results, tuple(axes), grid) if axes else results
+    return dataset(results, grid, tuple(axes)) if axes else results
 
 
 def _grid(base, axes: dict) -> list[Settings]:

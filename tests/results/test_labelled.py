@@ -81,9 +81,13 @@ def test_a_grid_of_dicts_has_their_entries_by_name_tensors_as_arrays():
     np.testing.assert_array_equal(found.area.sel(shape="ring"), [1.0, 9.0])
 
 
+def labelled(results, dims=()):
+    return dataset(results, [result.config for result in results], dims)
+
+
 def test_a_list_of_results_has_the_settings_that_vary_along_the_runs():
     configs = [Other(a=2.0), Other(a=3.0, widths=(8,)), Other(a=3.0)]
-    found = dataset([result(c, [0, 1, 5], 4) for c in configs])
+    found = labelled([result(c, [0, 1, 5], 4) for c in configs])
     assert found.z.dims == ("run", "step", "point") and list(found.a.values) == [2.0, 3.0, 3.0]
     assert list(found.widths.values) == ["(4, 4)", "(8,)", "(4, 4)"]
     assert found.attrs == {"shape": "disc"} and found.a.attrs["units"] == "m"
@@ -95,7 +99,7 @@ def test_a_list_of_results_has_the_settings_that_vary_along_the_runs():
 
 def test_shorter_runs_end_in_nan_and_none_is_nan():
     runs = [result(Other(a=1.0), [0, 1, 5], 4), result(Other(a=2.0), [0, 1], None, points=1)]
-    found = dataset(runs, ("a",))
+    found = labelled(runs, ("a",))
     assert list(found.step.values) == [0, 1, 5]
     np.testing.assert_array_equal(found["at"], [4.0, np.nan])
     np.testing.assert_array_equal(found.z.sel(a=2.0), [[0, np.nan], [1, np.nan], [np.nan] * 2])
@@ -104,16 +108,16 @@ def test_shorter_runs_end_in_nan_and_none_is_nan():
 
 
 def test_steps_that_differ_are_each_runs_own():
-    found = dataset([result(Other(a=1.0), [0, 1, 5], 4), result(Other(a=2.0), [0, 2], 0)])
+    found = labelled([result(Other(a=1.0), [0, 1, 5], 4), result(Other(a=2.0), [0, 2], 0)])
     assert "step" not in found.coords and found.recorded_steps.dims == ("run", "step")
     np.testing.assert_array_equal(found.recorded_steps, [[0, 1, 5], [0, 2, np.nan]])
-    several = dataset([run(Config(steps=steps)) for steps in (3, 20)])
+    several = labelled([run(Config(steps=steps)) for steps in (3, 20)])
     assert list(several.steps.values) == [3, 20], "the setting: how long each run was to be"
 
 
 def test_a_run_that_has_not_finished_is_nan():
     configs = [Other(a=1.0), Other(a=2.0)]
-    found = dataset([None, result(configs[1], [0], 3)], ("a",), configs)
+    found = dataset([None, result(configs[1], [0], 3)], configs, ("a",))
     np.testing.assert_array_equal(found["at"], [np.nan, 3])
     calls = []
     stopped = sweep(run, Config(), lambda *seen: calls.append(seen) or False, 1, growth=(1.0, 2.0))
@@ -123,13 +127,11 @@ def test_a_run_that_has_not_finished_is_nan():
 def test_what_cannot_be_labelled_is_refused_in_words():
     runs = [result(Other(a=a, shape=s), [0], 1) for a, s in ((1.0, "disc"), (2.0, "ring"))]
     with pytest.raises(ValueError, match=r"dims = \('a', 'shape'\) is not allowed"):
-        dataset(runs, ("a", "shape"))
-    with pytest.raises(ValueError, match="configs = None is not allowed: where a result is None"):
-        dataset([None, *runs])
+        labelled(runs, ("a", "shape"))
     with pytest.raises(
         ValueError, match="dims = 'step point' is not allowed: z of these runs has 1"
     ):
-        dataset([dataclasses.replace(r, z=r.z[0]) for r in runs])
+        labelled([dataclasses.replace(r, z=r.z[0]) for r in runs])
     for axis in ({"growth": 1.0}, {"growth": "12"}):
         with pytest.raises(ValueError, match="^growth = .* must be a list of values"):
             sweep(run, Config(), **axis)
