@@ -110,12 +110,11 @@ class CNN(nn.Sequential):
     Args:
         image: (channels, height, width) of the input.
         d: embedding dimensions.
-        channels: of the two convolutional layers.
-        activation: a key of `ACTIVATIONS`. None follows the last layer.
+        channels: of the two convolutional layers, each of which a ReLU follows.
         generator: as for `MLP`.
 
     Raises:
-        ValueError: other sizes, or another activation.
+        ValueError: other sizes.
     """
 
     def __init__(
@@ -123,13 +122,11 @@ class CNN(nn.Sequential):
         image: Sequence[int],
         d: int = 1,
         channels: Sequence[int] = (8, 16),
-        activation: str = "relu",
         generator: Generator | None = None,
     ):
         depth, height, width = _sizes("image", image, least=3, most=3)
         first, second = _sizes("channels", channels, least=2, most=2)
         d = whole("d", d, 1)
-        make = _activation(activation)
         generator = _generator(generator)
         form = {"kernel_size": 3, "stride": 2, "padding": 1, "device": "meta"}
         conv1 = nn.Conv2d(depth, first, **form)
@@ -139,7 +136,7 @@ class CNN(nn.Sequential):
         last = nn.Linear(second * cells, d, device="meta")
         for layer in (conv1, conv2, last):
             _uniform(layer, generator)
-        super().__init__(conv1, make(), conv2, make(), nn.Flatten(), last)
+        super().__init__(conv1, nn.ReLU(), conv2, nn.ReLU(), nn.Flatten(), last)
 
 
 def _uniform(layer: nn.Module, generator: Generator) -> nn.Module:

@@ -10,7 +10,7 @@ import torch.nn.functional as F
 from torch import Generator, Tensor, nn
 
 from clbook import models
-from clbook._arguments import at_least, choice, floats, refused, source, whole
+from clbook._arguments import choice, floats, refused, source, whole
 
 READOUTS = ("flatten", "mean")
 
@@ -18,7 +18,7 @@ Generators = Sequence[Generator]  # one a member
 
 
 class Transformer(nn.Module):
-    """Token and position embeddings, `layers` blocks, a linear readout.
+    """Token and position embeddings, standard normal at the start, `layers` blocks, a linear readout.
 
     Args:
         tokens: size of the vocabulary.
@@ -30,7 +30,6 @@ class Transformer(nn.Module):
         heads: attention heads in each block; they divide d.
         hidden: width of each block's two-layer network; None is 4 d.
         readout: "flatten" reads all positions side by side, "mean" their mean.
-        std: standard deviation of the token embeddings at the start. Positions have 1 (flatten) or `std` (mean).
 
     Raises:
         ValueError: heads that do not divide d, another readout, sizes below 1.
@@ -48,7 +47,6 @@ class Transformer(nn.Module):
         heads: int = 1,
         hidden: int | None = None,
         readout: str = "flatten",
-        std: float = 1.0,
     ):
         super().__init__()
         tokens = whole("tokens", tokens, 1)
@@ -59,7 +57,6 @@ class Transformer(nn.Module):
         if hidden is None:
             hidden = 4 * d
         hidden = whole("hidden", hidden, 1)
-        std = at_least(0.0, "std", std)
         self.readout = choice("readout", readout, READOUTS)
         heads = whole("heads", heads, 1)
         if d % heads:
@@ -69,15 +66,12 @@ class Transformer(nn.Module):
         for generator in generators:
             source("generators", generator)
 
-        read, position_std = d, std
-        if readout == "flatten":
-            read, position_std = length * d, 1.0
-        self.tokens = _normal((tokens, d), std, generators)
-        self.positions = _normal((length, d), position_std, generators)
+        self.tokens = _normal((tokens, d), generators)
+        self.positions = _normal((length, d), generators)
         self.blocks = nn.ModuleList()
         for _ in range(layers):
             self.blocks.append(Block(d, heads, hidden, generators))
-        self.last = Linear(read, out, generators)
+        self.last = Linear(length * d if readout == "flatten" else d, out, generators)
 
     def forward(self, tokens: Tensor, present: Tensor | None = None) -> Tensor:
         """Read out sequences of tokens.
@@ -194,9 +188,9 @@ class Norm(nn.Module):
         return torch.addcmul(self.bias, normalised, self.gain)
 
 
-def _normal(shape, std, generators):
-    """A parameter (members, *shape), normal with standard deviation `std`, each member from its own generator."""
-    drawn = [std * torch.randn(shape, generator=g, device=g.device) for g in generators]
+def _normal(shape, generators):
+    """A parameter (members, *shape), standard normal, each member from its own generator."""
+    drawn = [torch.randn(shape, generator=g, device=g.device) for g in generators]
     return _parameter(torch.stack(drawn))
 
 

@@ -18,7 +18,7 @@ def explore(
     figure: Callable,
     base_config: Settings,
     *,
-    compare: dict | Callable | None = None,
+    compare: dict | None = None,
     time: str | dict | None = None,
     frames: int = 32,
     name: str | None = None,
@@ -38,9 +38,9 @@ def explore(
             quantities are asked for.
         figure: `figure(result)` -> Picture, or `figure(result, frame=i)` -> Picture where `time` is given.
         base_config: the settings at the start; its values of the explored fields are on the grid.
-        compare: {name: {setting: value}}, or a function config -> such a dict: one picture shows several runs, each
-            with these changes of the settings. The figure then gets a dict {name: Result}. While they are made,
-            a name whose run has not begun yet holds the run at work.
+        compare: {name: {setting: value}}: one picture shows several runs, each with these changes of the settings.
+            The figure then gets a dict {name: Result}. While they are made, a name whose run has not begun yet holds
+            the run at work.
         time: name of the Result's array of recorded times (T,), e.g. "steps", through which a slider goes; `frame`
             counts through it. With `compare` it is the shortest of the runs' arrays. Or {label: values}, a list of
             the figure's own: {"seen from (degrees)": [0, 45, 90]}.

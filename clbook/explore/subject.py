@@ -39,7 +39,7 @@ class Subject:
 
     run: Callable
     figure: Callable
-    compare: dict | Callable | None = None
+    compare: dict | None = None
     time: str | dict | None = None
     record: tuple = ()
 
@@ -64,7 +64,7 @@ class Subject:
         """
         if self.compare is None:
             return {None: config}
-        changes = self.compare(config) if callable(self.compare) else self.compare
+        changes = self.compare
         are_changes = isinstance(changes, dict) and all(
             isinstance(c, dict) for c in changes.values()
         )

@@ -23,12 +23,6 @@ def test_a_figure_gets_the_one_result_or_the_runs_by_name():
     assert runs["again"] is runs["one"], "equal settings are run once"
 
 
-def test_the_changes_may_follow_from_the_settings():
-    subject = Subject(toy.run, toy.draw, compare=lambda c: {"own": {}, "double": {"a": 2 * c.a}})
-    named = subject.settings(BASE.replace(a=3.0))
-    assert {name: config.a for name, config in named.items()} == {"own": 3.0, "double": 6.0}
-
-
 @pytest.fixture
 def unstored():
     """Runs of this module's own, which no store has."""

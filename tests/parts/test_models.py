@@ -63,7 +63,7 @@ RELU = {"activation": "relu", "generator": generator()}
 ARGUMENTS = {
     models.MLP: {"widths": (3, 4, 2), "activation": "tanh", "generator": generator()},
     models.Averaging: {"D": 3, "d": 2, "width": 4, "scale": 1.0} | RELU,
-    models.CNN: {"image": (1, 8, 8), "d": 1, "channels": (2, 3)} | RELU,
+    models.CNN: {"image": (1, 8, 8), "d": 1, "channels": (2, 3), "generator": generator()},
     models.stacked: {"networks": NETS},
     models.affine: {"x": X, "weight": WEIGHTS[0], "bias": WEIGHTS[1]},
     models.mlp: {"parameters": WEIGHTS, "x": X, "activation": "relu"},

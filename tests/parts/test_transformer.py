@@ -111,8 +111,8 @@ def test_padding_is_not_seen():
 
 
 def test_lookup_and_start():
-    model = Transformer(300, 4, 64, 2, generators([0, 1]), std=0.02)
-    assert model.tokens.std().item() == pytest.approx(0.02, rel=0.02)
+    model = Transformer(300, 4, 64, 2, generators([0, 1]))
+    assert model.tokens.std().item() == pytest.approx(1, rel=0.02)
     found = lookup(model.tokens, torch.tensor([[5, 5], [9, 0]]))
     assert torch.equal(found[1], model.tokens[1][[9, 0]])
 
@@ -127,7 +127,7 @@ def test_bad_settings_name_the_argument():
 
 
 SETTINGS = {"tokens": 5, "length": 3, "d": 4, "out": 2, "generators": generators([0])}
-CHOICES = {"layers": 1, "heads": 1, "hidden": None, "readout": "flatten", "std": 1.0}
+CHOICES = {"layers": 1, "heads": 1, "hidden": None, "readout": "flatten"}
 ARGUMENTS = {
     Transformer: SETTINGS | CHOICES,
     functional: {"net": nn.Linear(3, 2)},
