@@ -27,8 +27,7 @@ def test_a_word_is_looked_up_as_it_stands_in_the_record(visit, tmp_path, nearest
     look = "word => window.clbook.explorers.neighbours.look(word)"
     for k in (0, 300, len(nearest.words) - 1):
         found = page.evaluate(look, nearest.words[k])
-        near = nearest.record.near.values[-1, k]
-        assert found["nearest"] == [nearest.words[other] for other in near]
+        assert found["nearest"] == [nearest.words[j] for j in nearest.record.near.values[-1, k]]
     assert page.evaluate(look, "Split")["symbol"] == "split₁"
     assert page.evaluate(look, "nowhere") is None
     assert "none of the run's 4100 symbols" in page.inner_text(".clbook-status")
@@ -54,6 +53,11 @@ def test_a_text_is_counted_and_trained_as_in_python(visit, tmp_path):
     assert abs(ended["met"] - run.found()) <= 1  # two cosines may be alike
     assert f"{ended['met']} of {len(split)} pairs" in page.inner_text(".clbook-status")
     assert barriers(page) == []
+    page.fill("[name=word]", "garden")
+    trained = page.inner_text(".clbook-asked")
+    page.evaluate("() => { window.clbook.explorers.own.run({ seed: 4 }) }")
+    page.fill("[name=word]", "Garden")
+    assert page.inner_text(".clbook-asked") != trained  # of the vectors that train
     page.fill("textarea", "a cat is a cat")
     page.click("[data-do=train]")
     assert page.inner_text(".clbook-status").startswith("This text has too few long words")

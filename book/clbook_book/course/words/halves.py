@@ -48,6 +48,7 @@ class Result(Outcome):
         "vectors of the words, then of the second halves", dims="step symbol d"
     )
     loss: np.ndarray = quantity("SL eq. 2 for an endless batch", dims="step")
+    split: list[int] = quantity("numbers of the words that are split")
 
     def found(self) -> int:
         """How many of the split words' halves are each other's nearest at the end, by the cosine."""
@@ -55,8 +56,8 @@ class Result(Outcome):
         cosines = z @ z.T
         np.fill_diagonal(cosines, -np.inf)
         nearest = cosines.argmax(1)
-        _, split, _ = counted(pathlib.Path(self.config.text).read_text("utf-8"), self.config.seed)
-        return sum(nearest[k] == WORDS + j and nearest[WORDS + j] == k for j, k in enumerate(split))
+        halves = [(k, WORDS + j) for j, k in enumerate(self.split)]
+        return sum(nearest[one] == other and nearest[other] == one for one, other in halves)
 
 
 def counted(text: str, seed: int) -> tuple[list[str], list[int], np.ndarray]:
@@ -92,7 +93,7 @@ class Halves(Training):
 
     def setup(self):
         s = self.state
-        s.joint = self.joints()
+        self.split, s.joint = self.counts()
         s.lr = self.column("lr")
         std = self.column("std", axes=2)
         tables = []
@@ -102,16 +103,17 @@ class Halves(Training):
         s.weights = list((std * torch.stack(tables)).split((WORDS + SPLIT, WORDS), 1))
         s.memory = adam_memory(s.weights)
 
-    def joints(self) -> Tensor:
-        """(R, symbols, contexts) p of each run's text."""
+    def counts(self) -> tuple[list, Tensor]:
+        """Of each run's text the words that are split, and p (R, symbols, contexts)."""
         if not self.config.text:
             shape = len(self.configs), WORDS + SPLIT, WORDS
-            return torch.full(shape, 1 / (shape[1] * shape[2]))
-        found = []
+            return [[] for _ in self.configs], torch.full(shape, 1 / (shape[1] * shape[2]))
+        splits, joints = [], []
         for config in self.configs:
-            _, _, joint = counted(pathlib.Path(config.text).read_text("utf-8"), config.seed)
-            found.append(torch.from_numpy(joint).float())
-        return torch.stack(found)
+            _, split, joint = counted(pathlib.Path(config.text).read_text("utf-8"), config.seed)
+            splits.append(split)
+            joints.append(torch.from_numpy(joint).float())
+        return splits, torch.stack(joints)
 
     def forward(self, s, drawn, t):
         return torch.cat(s.weights, 1), None
@@ -129,7 +131,7 @@ class Halves(Training):
         return {"z": s.weights[0], "loss": loss}
 
     def result(self, i, columns, head):
-        return Result(**head, **columns)
+        return Result(**head, **columns, split=self.split[i])
 
 
 run = Halves.run

@@ -91,12 +91,12 @@ window.clbookTyped ??= (() => {
 
   // [number, cosine] of the rows of z (rows of d) nearest to row k, of those that `lives` has.
   function closest(z, d, k, lives, many) {
-    const length = (i) => Math.hypot(...z.subarray(i * d, i * d + d)), found = [];
+    const length = (i) => Math.hypot(...z.subarray(i * d, i * d + d)), own = length(k), found = [];
     for (const i of lives) {
       if (i === k) continue;
       let product = 0;
       for (let j = 0; j < d; j++) product += z[k * d + j] * z[i * d + j];
-      found.push([i, product / (length(k) * length(i))]);
+      found.push([i, product / (own * length(i))]);
     }
     return found.sort((a, b) => b[1] - a[1]).slice(0, many);
   }
@@ -107,7 +107,7 @@ window.clbookTyped ??= (() => {
     const { part, setup, say } = block, [most, halves] = setup.sizes, area = part("textarea"), input = part("[name=word]");
     const code = `${part(".clbook-own-code").textContent}\nreturn { ways: ${makers(setup)}, Generator };`;
     const { ways: [make], Generator } = new Function(code)(), run = make();
-    let seed = setup.seed, running = 0, text = null; // text: what `counted` gave
+    let seed = setup.seed, running = 0, text = null; // text: what `counted` gave of that whose vectors are recorded
     const half = (k) => k < most ? text.split.indexOf(k) : k - most; // which split word it is of; -1 for none
     const called = (k) => { const j = half(k); return j < 0 ? text.words[k] : text.words[text.split[j]] + (k < most ? "₁" : "₂"); };
     const lives = () => [...text.words.keys(), ...text.split.map((_, j) => most + j)];
@@ -136,17 +136,19 @@ window.clbookTyped ??= (() => {
     // A promise of what `ended` gives; undefined where it was stopped.
     function train() {
       const mine = ++running, generator = new Generator(100 * seed + setup.coin), one = new Float32Array(1);
-      text = counted(area.value, () => { generator.rand(one); return one[0]; }, setup.sizes);
-      part("[data-do=stop]").disabled = text.split.length < 2;
-      if (text.split.length < 2) {
+      const given = counted(area.value, () => { generator.rand(one); return one[0]; }, setup.sizes);
+      part("[data-do=stop]").disabled = given.split.length < 2;
+      if (given.split.length < 2) {
         say("This text has too few long words to split: paste a longer one.");
         return Promise.resolve(undefined);
       }
+      text = given;
       run.start({}, seed);
       run.put({ joint: text.joint });
       return new Promise((done) => {
         function slice() {
           if (mine !== running || !figure.isConnected) return done(undefined);
+          run.step(true); // a word that is typed now is looked up in this text's vectors
           for (const until = performance.now() + SLICE; performance.now() < until && run.t < setup.steps;) run.step(false);
           part("progress").value = run.t / setup.steps;
           if (run.t < setup.steps) {
