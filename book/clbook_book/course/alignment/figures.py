@@ -64,8 +64,7 @@ def _cosines(ax, z, **look):
     """The cosines of all pairs of points z (n, d), as cells."""
     vectors = unit(z)
     cosines = vectors @ vectors.T
-    ax.set_xticks([])
-    ax.set_yticks([])
+    ax.set(xticks=[], yticks=[])
     ax.grid(False)
     return ax.imshow(cosines, vmin=-1, vmax=1, cmap="RdBu_r", **look)
 
@@ -109,9 +108,7 @@ def _discs(ax, plane, labels, names, classes):
         ax.scatter(x, y, s=8, color=colour(k), linewidths=0, alpha=0.7, gid=gid)
     right = column.max() * APART
     low = -row.max() * APART
-    ax.set_xlim(-1.1, right + 1.1)
-    ax.set_ylim(low - 1.35, 1.1)
-    ax.set_aspect("equal")
+    ax.set(xlim=(-1.1, right + 1.1), ylim=(low - 1.35, 1.1), aspect="equal")
     bare(ax)
 
 
@@ -275,18 +272,14 @@ def apart(runs) -> Picture:
     _each_seed(weights, steps, runs, "gap", "mean of layers", **solid)
     thin, *_ = weights.plot(steps, first.layer_gap[:, 1], color=MUTED, lw=0.7)
     thin.set_label("each layer, one seed")
-    weights.set_ylabel("weight gap")
-    weights.set_ylim(0, 1)
+    weights.set(ylabel="weight gap", ylim=(0, 1))
     _each_seed(similarity, steps, runs, "cka", "CKA", **solid)
     _each_seed(similarity, steps, runs, "rsa", "RSA", **dashed)
-    similarity.set_ylabel("similarity")
-    similarity.set_ylim(UNIT)
+    similarity.set(ylabel="similarity", ylim=UNIT)
     _each_seed(angles, steps, runs, "weight_angle", "weights", **solid)
     _each_seed(angles, steps, runs, "class_angle", "class means", **dashed)
     _each_seed(angles, steps, runs, "pca_angle", "first class", **dotted)
-    angles.set_ylabel("angle of the changes, degrees")
-    angles.set_ylim(0, 100)
-    angles.set_yticks([0, 30, 60, 90])
+    angles.set(ylabel="angle of the changes, degrees", ylim=(0, 100), yticks=[0, 30, 60, 90])
     for ax in row:
         ax.set_xlabel("iteration")
         legend(ax, loc="lower right" if ax is similarity else "upper left")
@@ -343,10 +336,7 @@ def pairs(panels, images, labels) -> Picture:
         between_classes(ax, own, 0.6)
         _along_both_sides(ax, pictures)
         last = count - 0.5
-        ax.set_xlim(-1.6, last)
-        ax.set_ylim(last, -1.6)
-        ax.set_title(name)
-        ax.set_facecolor("#f4f5f7")
+        ax.set(xlim=(-1.6, last), ylim=(last, -1.6), title=name, facecolor="#f4f5f7")
         bare(ax)
         pulled = (weights < 0).sum() // 2
         pushed = (weights > 0).sum() // 2
@@ -371,9 +361,7 @@ def loss_gap(C, gaps) -> Picture:
             ax.plot(C, mean, color=tone, lw=1, label=label)
             says.append(f"tau = {tau:g}: {name} has slope {slope:.2f}")
         ax.axhline(np.diff(values).mean(), color=MUTED, ls=":", label="CL - DCL")
-        ax.set_yscale("log")
-        ax.set_ylim(1e-3, 1.5)
-        ax.set_title(rf"$\tau = {tau:g}$")
+        ax.set(yscale="log", ylim=(1e-3, 1.5), title=rf"$\tau = {tau:g}$")
         _ticked(ax, C, xlabel="classes $C$")
         legend(ax, loc="upper right")
     row[0].set_ylabel("loss gap")
@@ -394,9 +382,7 @@ def one_table(hidden, weights) -> Picture:
     for (above, below), (name, W) in zip(grid.T, weights.items(), strict=True):
         above.imshow(W, **shades, aspect="auto", gid="weights")
         apart = f"weight gap {gap(matrices[0], W):.2f}"
-        above.set_title(f"{name}\n{apart}")
-        above.set_xticks([])
-        above.set_yticks([])
+        above.set(title=f"{name}\n{apart}", xticks=[], yticks=[])
         above.grid(False)
         _cosines(below, hidden @ W.T, gid="cosines")
         said.append(f"{name}: {apart}")

@@ -57,18 +57,10 @@ def linear(result, frame=-1) -> Picture:
     middle.plot(index, values, "o-", ms=4, color=INK, gid="singular values")
     top = 8000 if changed else 800
     for ax in (left, right):
-        ax.set_yscale("log")
-        ax.set_ylim(0.008, top)
-    left.set_xlabel("latent")
-    left.set_ylabel("gain")
-    left.set_title(f"iteration {now}")
-    middle.set_ylim(-0.03, 1.05)
-    middle.set_xlabel("index")
-    middle.set_ylabel("/ largest")
-    middle.set_title("singular values")
-    right.set_xscale("log")
-    right.set_xlabel("iteration, from 1")
-    right.set_title("mean gain")
+        ax.set(yscale="log", ylim=(0.008, top))
+    left.set(xlabel="latent", ylabel="gain", title=f"iteration {now}")
+    middle.set(ylim=(-0.03, 1.05), xlabel="index", ylabel="/ largest", title="singular values")
+    right.set(xscale="log", xlabel="iteration, from 1", title="mean gain")
     if changed:
         left.set_xlabel("latent (hollow: undone)")
         right.set_title("mean gain (undone - -)")
@@ -142,17 +134,13 @@ def spectra(groups, dashed) -> Picture:
         tone = colour(6 + k)
         left.plot(index, values, "s--", ms=3, color=tone, label=label, gid=label)
         says.append(f"{label}: smallest {values[-1]:.3f}")
-    left.set_xlabel("index")
-    left.set_ylabel("singular value / largest")
-    left.set_title("at the end")
+    left.set(xlabel="index", ylabel="singular value / largest", title="at the end")
     middle.set_title("smallest / largest")
-    right.set_yscale("log")
-    right.set_title("gain: style —, content - -")
+    right.set(yscale="log", title="gain: style —, content - -")
     for ax in (left, middle):
         ax.set_ylim(-0.03, 1.05)
     for ax in (middle, right):
-        ax.set_xscale("log")
-        ax.set_xlabel("iteration")
+        ax.set(xscale="log", xlabel="iteration")
         ax.minorticks_off()
     left.legend(
         frameon=False,
@@ -188,10 +176,7 @@ def depth(panels) -> Picture:
             ends = f"style {style[0]:.2f} in x, {style[-1]:.2f} at the output"
             says.append(f"{title}, {label}: {ends}")
         ax.axhline(style[0], color=MUTED, lw=0.9, ls=":")
-        ax.set_ylim(SHARES)
-        ax.set_xlabel(LAYER)
-        ax.set_title(title)
-        ax.set_xticks(range(len(style)))
+        ax.set(ylim=SHARES, xlabel=LAYER, title=title, xticks=range(len(style)))
         ax.legend(frameon=False, fontsize=7.5, loc="lower left")
     row[0].set_ylabel("$R^2$: style —, content - -")
     listed = "; ".join(says)
@@ -212,12 +197,8 @@ def by_depth(result, frame=-1) -> Picture:
         left.axhline(values[0, 0], color=tone, lw=0.9, ls=":")
         right.plot(result.steps, values[:, -1], "o-", gid=f"{name}, output", **look)
     so_far(right, now)
-    left.set_ylim(SHARES)
-    left.set_xlabel(LAYER)
-    left.set_ylabel("$R^2$")
-    left.set_title(f"iteration {now}")
-    right.set_xlabel("iteration")
-    right.set_title("at the output")
+    left.set(ylim=SHARES, xlabel=LAYER, ylabel="$R^2$", title=f"iteration {now}")
+    right.set(xlabel="iteration", title="at the output")
     for ax in (left, right):
         name_lines(ax)
     c = result.config
@@ -251,15 +232,15 @@ def threshold(rows) -> Picture:
         left.scatter(scaled[mine], gain, label=f"$d_c$ = {d_c:g}", **look)
         right.scatter(predicted[mine], gain, **look)
     left.axvline(1, color=INK, lw=0.8, ls="--")
-    left.set_xscale("log")
-    left.set_xlabel(r"$\tau \, d_c \, (1 - \rho)$")
-    left.set_ylabel("style gain / content gain")
-    left.set_ylim(SHARES)
+    left.set(
+        xscale="log",
+        xlabel=r"$\tau \, d_c \, (1 - \rho)$",
+        ylabel="style gain / content gain",
+        ylim=SHARES,
+    )
     left.minorticks_off()
     right.plot([0, 1], [0, 1], color=INK, lw=0.8, ls="--")
-    right.set_xlabel("predicted")
-    right.set_xlim(SHARES)
-    right.set_ylim(SHARES)
+    right.set(xlabel="predicted", xlim=SHARES, ylim=SHARES)
     legend(left, loc="upper right")
     above = measured[scaled >= 1]
     distance = np.abs(measured - predicted).max()
@@ -292,10 +273,7 @@ def by_layer(deep, spreads) -> Picture:
             ax.plot(style, "--", color=tone, gid=f"no content {sd:g}")
             said.append(f"{title}, {spread}, no content {style[-1]:.2f}")
         ax.axhline(style[0], color=MUTED, lw=0.9, ls=":")
-        ax.set_ylim(SHARES)
-        ax.set_xlabel("layer (0 is $x$)")
-        ax.set_title(title)
-        ax.set_xticks(range(0, 8, 2))
+        ax.set(ylim=SHARES, xlabel="layer (0 is $x$)", title=title, xticks=range(0, 8, 2))
     row[0].set_ylabel("$R^2$ of style")
     legend(row[0], loc="lower left")
     return Picture(fig, f"R2 of style at the output: {'; '.join(said)}.")
@@ -318,9 +296,7 @@ def box_and_sphere(box, sphere) -> Picture:
     fig, ((left, right),) = axes(2, width=7.8, height=3.8, width_ratios=(1.3, 1))
     content, style = lengths(box)
     _path(left, content, style)
-    left.set_title("box: no limit")
-    left.set_xlim(0, 1.05 * content.max())
-    left.set_ylim(0, 1.25 * style.max())
+    left.set(title="box: no limit", xlim=(0, 1.05 * content.max()), ylim=(0, 1.25 * style.max()))
     c, s = lengths(sphere)
     whole = np.hypot(c, s)
     c = c / whole
@@ -328,10 +304,7 @@ def box_and_sphere(box, sphere) -> Picture:
     turn = np.linspace(0, np.pi / 2, 100)
     right.plot(np.cos(turn), np.sin(turn), color=MUTED, lw=1)
     _path(right, c, s)
-    right.set_title("sphere: length 1 for both")
-    right.set_aspect("equal")
-    right.set_xlim(0, 1.1)
-    right.set_ylim(0, 1.1)
+    right.set(title="sphere: length 1 for both", aspect="equal", xlim=(0, 1.1), ylim=(0, 1.1))
     in_box = (
         f"content goes from {content[0]:.2g} to {content[-1]:.3g} "
         f"and style from {style[0]:.2g} to {style[-1]:.2g}"

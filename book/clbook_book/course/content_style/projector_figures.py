@@ -36,10 +36,7 @@ def readings(cases) -> Picture:
             name = f"$d_c$ = {d_c}"
             ax.plot(place, values, "o-", ms=4, mfc="white", color=tone, label=name)
             ax.plot(d_c, values[d_c - 1], "o", color=tone, ms=5)
-        ax.set_title(title)
-        ax.set_xlabel("singular value")
-        ax.set_ylim(0, 1.08)
-        ax.set_xticks(place)
+        ax.set(title=title, xlabel="singular value", ylim=(0, 1.08), xticks=place)
     row[0].set_ylabel("size / largest")
     legend(row[0], loc="lower left")
     return Picture(
@@ -79,10 +76,7 @@ def _spectra(ax, result, frame, title):
         place = result.places[k]
         label = f"{name}\nrank {rank[k]:.3g}"
         ax.plot(index, shown, color=tone, ls=line, gid=place, label=label)
-    ax.set_yscale("log")
-    ax.set_ylim(FLOOR, 1.6)
-    ax.set_xlabel("dimension")
-    ax.set_title(title)
+    ax.set(yscale="log", ylim=(FLOOR, 1.6), xlabel="dimension", title=title)
     ax.minorticks_off()
 
 
@@ -110,9 +104,7 @@ def snapshot(result, frame=-1) -> Picture:
         readout = result.readout[:, k]
         right.plot(steps, readout, color=tone, ls=line, marker="o", ms=4, label=name)
     so_far(right, now)
-    right.set_xlabel("iteration")
-    right.set_ylabel("readout accuracy")
-    right.set_ylim(0.85, 1)
+    right.set(xlabel="iteration", ylabel="readout accuracy", ylim=(0.85, 1))
     name_lines(right)
     size = "unit length" if c.normalize else "standardised"
     return Picture(fig, f"tau = {c.tau:g}, {size}, iteration {now}: {_says(result, frame)}.")
@@ -144,9 +136,7 @@ def unused(results) -> Picture:
         alone = start * (1 - c.lr * c.decay) ** c.steps
         ax.plot(dims[unused], alone, ":", color=INK, label="decay alone")
         ax.axvline(c.direct + 0.5, color=ACCENT, lw=1)
-        ax.set_title(title)
-        ax.set_xlabel("dimension of $r$")
-        ax.set_ylim(0, None)
+        ax.set(title=title, xlabel="dimension of $r$", ylim=(0, None))
         left = end[unused].mean() / start.mean()
         said.append(f"{title}: {left:.3f} of the unused weights is left")
     row[0].set_ylabel("mean |weight|")

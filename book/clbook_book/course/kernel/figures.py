@@ -112,8 +112,7 @@ def velocities(result: Result, frame: int = 0) -> Picture:
     mean = scale * _means(predicted, result.labels)
     arrows(left, middle, mean, color=INK, width=of_clusters, zorder=5, gid="predicted")
     _fit(left, z, z + steps, middle + mean)
-    left.set_gid("own scale")
-    left.set_title("measured (colour), predicted (black)")
+    left.set(gid="own scale", title="measured (colour), predicted (black)")
     measured = result.speeds("measured", frame)
     expected = result.speeds("mean", frame)
     place = np.arange(len(measured))
@@ -179,8 +178,7 @@ def lines(x, curves, *, xlabel, ylabel, slope=None) -> Picture:
     if slope is not None:
         law = 0.6 * starts[0] * (np.asarray(x) / x[0]) ** slope
         ax.plot(x, law, color=MUTED, ls="--", lw=1, label=f"slope {slope:g}")
-    ax.set(xscale="log", yscale="log")
-    ax.set(xlabel=xlabel, ylabel=ylabel)
+    ax.set(xscale="log", yscale="log", xlabel=xlabel, ylabel=ylabel)
     legend(ax, loc="center left", bbox_to_anchor=(1.0, 0.5))
     told = "; ".join(text)
     return Picture(fig, f"{ylabel.capitalize()} over {xlabel}. {told}.")

@@ -202,8 +202,7 @@ def picture(result: Result) -> Picture:
     right.imshow(K, cmap="PuOr_r", vmin=-largest, vmax=largest)
     right.grid(False)
     for ax, title in zip(panels, ("data", "embedding", "kernel K"), strict=True):
-        ax.set(title=title, aspect="equal")
-        ax.set(xticks=[], yticks=[])
+        ax.set(title=title, aspect="equal", xticks=[], yticks=[])
     same = result.labels[:, None] == result.labels
     within = K[same].mean()
     across = K[~same].mean()

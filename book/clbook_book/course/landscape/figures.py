@@ -416,7 +416,10 @@ def measures(results: Sequence[Result], names: Sequence[str]) -> Picture:
         )
         measured = f"alignment {result.alignment:.3f}, uniformity {result.uniformity:.3f}"
         told.append(f"{name}: {measured}, loss {loss}")
-    ax.set(xlabel="alignment (0: views agree)", ylabel="uniformity (lower: more even)")
-    ax.set_xlim(-0.03, 1.75 * max(r.alignment for r in results))
+    ax.set(
+        xlabel="alignment (0: views agree)",
+        ylabel="uniformity (lower: more even)",
+        xlim=(-0.03, 1.75 * max(r.alignment for r in results)),
+    )
     ax.margins(y=0.12)
     return Picture(fig, "; ".join(told) + ".")

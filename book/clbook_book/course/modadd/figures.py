@@ -42,8 +42,7 @@ def _distances(ax, runs):
         steps = runs[0].steps[: len(values)]
         ax.plot(steps, values, color=tone, lw=0.6, alpha=0.5)
         ax.plot(steps, values.mean(1), color=tone, label=name, lw=2, gid=name)
-    ax.set_ylim(0, None)
-    ax.set_ylabel("mean distance")
+    ax.set(ylim=(0, None), ylabel="mean distance")
 
 
 def _loss(ax, runs):
@@ -56,8 +55,7 @@ def _loss(ax, runs):
     ax.plot(steps, loss, color=colour(0), lw=0.8)
     ax.plot(steps, floor, color=INK, lw=1, ls="--", label="floor")
     ax.axhline(guessing, color=MUTED, lw=1, ls=":", label="equal scores")
-    ax.set_ylim(0, 1.15 * max(loss[0].max(), guessing))
-    ax.set_ylabel("loss")
+    ax.set(ylim=(0, 1.15 * max(loss[0].max(), guessing)), ylabel="loss")
 
 
 @needs("floor")
@@ -129,8 +127,7 @@ def embedding(result: Result, frame: int = -1) -> Picture:
     largest = np.abs(shown).max()
     square(left, 1.15 * max(1e-3, largest), xlabel="first main axis", ylabel="second main axis")
     epoch = result.steps[frame]
-    left.set_title(f"epoch {epoch}")
-    left.set_gid("own scale")
+    left.set(title=f"epoch {epoch}", gid="own scale")
     _distances(distances, [result])
     _loss(loss, [result])
     ended = epoch == result.steps[-1]
@@ -184,11 +181,9 @@ def decays(sets: dict[str, Sequence[Result]]) -> Picture:
         says.append(f"{name}: {ends}, loss {loss[-1].mean():.3f}")
     floor = over_seeds(runs, "floor").mean(1)
     right.plot(steps, floor, color=INK, ls="--", label="floor of the batches")
-    left.set_yscale("log")
-    left.set_ylabel("ratio: equivalent / different")
+    left.set(yscale="log", ylabel="ratio: equivalent / different")
     left.minorticks_off()
-    right.set_ylim(1.4, 2.2)
-    right.set_ylabel("loss")
+    right.set(ylim=(1.4, 2.2), ylabel="loss")
     for ax in (left, right):
         ax.set_xlabel("epoch")
     legend(left, loc="center right", bbox_to_anchor=(1, 0.42))

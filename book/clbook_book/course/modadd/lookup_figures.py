@@ -28,8 +28,7 @@ def gaps(alignment, names) -> Picture:
         image = ax.imshow(gap, vmin=0, vmax=1)
         u, v = np.nonzero(gap <= SAME)
         ax.plot(u, v, ls="", marker="o", ms=2.5, color="white", gid="equal")
-        ax.set_title(f"{name}\n{verdict}" if verdict else name)
-        ax.set_xlabel("$v$")
+        ax.set(title=f"{name}\n{verdict}" if verdict else name, xlabel="$v$")
         ax.grid(False)
         says.append(f"{name}: {verdict}" if verdict else name)
     row[0].set_ylabel("$u$")
@@ -110,13 +109,10 @@ def balance(runs) -> Picture:
         says.append(
             f"{name}: |M| falls to {share[-1]:.2g} of its start, the ratio to {ratio[-1]:.2g}"
         )
-    left.set_xlabel("time")
-    left.set_ylabel(r"$\|M(t)\| \,/\, \|M(0)\|$")
-    left.set_ylim(0, 1.1)
-    right.set_xscale("log")
-    right.set_xlabel("time + 1")
-    right.set_ylabel("ratio: equivalent / different")
-    right.set_ylim(0, 1.35)
+    left.set(xlabel="time", ylabel=r"$\|M(t)\| \,/\, \|M(0)\|$", ylim=(0, 1.1))
+    right.set(
+        xscale="log", xlabel="time + 1", ylabel="ratio: equivalent / different", ylim=(0, 1.35)
+    )
     right.minorticks_off()
     legend(right, loc="upper center", ncols=2, columnspacing=1)
     return Picture(fig, "; ".join(says) + ".")
@@ -138,10 +134,7 @@ def bands(result) -> Picture:
     _counts(right, different, DIFFERENT_TONE, "different")
     law = theory.l2_distance(config.decay, config.N, config.k)
     right.axvline(law, color=INK, lw=0.8, ls=":", label="one band, by the formula")
-    right.set_xlim(-0.4, 17)
-    right.set_ylim(0, 120)
-    right.set_xlabel("distance")
-    right.set_ylabel("pairs")
+    right.set(xlim=(-0.4, 17), ylim=(0, 120), xlabel="distance", ylabel="pairs")
     legend(
         right,
         loc="lower center",
@@ -202,9 +195,7 @@ def bowls(result, names) -> Picture:
         vector = vectors[symbol]
         ax.contourf(x, y, height, [0, *levels], cmap="Purples_r", extend="max", alpha=0.8)
         ax.plot(*vector, "*", ms=13, color=DIFFERENT_TONE, gid="vector")
-        ax.set_title(name)
-        ax.set_xlabel("$z^1$")
-        ax.set_aspect("equal")
+        ax.set(title=name, xlabel="$z^1$", aspect="equal")
         ax.grid(False)
         place = " and ".join(f"{v:.2f}" for v in vector)
         said.append(f"{name}: lowest at {place}")

@@ -106,10 +106,9 @@ def ending(result: Result) -> Picture:
     batches = result.steps[-1]
     left.set_title(f"after {batches} batches")
     right.plot(result.steps + 1, result.ratio)
-    right.set_xscale("log")
-    right.set_ylim(0, 1.2)
-    right.set_xlabel("batch + 1")
-    right.set_title("distance, equivalent / different")
+    right.set(
+        xscale="log", ylim=(0, 1.2), xlabel="batch + 1", title="distance, equivalent / different"
+    )
     return Picture(
         fig,
         f"{config.N} symbols after {batches} batches: equivalent ones are {result.ratio[-1]:.2f} times as far apart as "

@@ -46,8 +46,7 @@ def _paths(ax, result, *, title=None, unit=1.0):
         ax.add_collection(bundle)
     _separation(ax, result)
     log_axis(ax)
-    ax.set(xlim=(1, time[-1] * 1.05), ylim=_limits(z))
-    ax.set(xlabel="iteration, from 1", title=title)
+    ax.set(xlim=(1, time[-1] * 1.05), ylim=_limits(z), xlabel="iteration, from 1", title=title)
 
 
 def _separation(ax, result, **look):
@@ -110,8 +109,7 @@ def _strip(ax, z, labels, limits):
         mine = labels == k
         dots = ax.scatter(aside[mine], z[mine, 0], s=9, color=colour(k), linewidths=0)
         dots.set_gid(f"class {k} now")
-    ax.set(xlim=(-0.15, 1.15), ylim=limits)
-    ax.set(xticks=[], xlabel="all points")
+    ax.set(xlim=(-0.15, 1.15), ylim=limits, xticks=[], xlabel="all points")
     ax.tick_params(labelleft=False)
 
 
@@ -398,8 +396,7 @@ def _raced(ax, result):
     _separation(ax, result)
     log_axis(ax, axis="xy")
     title = f"{_setting(config)}\n{_short(result)}"
-    ax.set(xlabel="iteration, from 1", title=title)
-    ax.set_xlim(1, time[-1])
+    ax.set(xlabel="iteration, from 1", title=title, xlim=(1, time[-1]))
     ax.text(1.2, 1.15 * room, r"beyond $\sqrt{\tau}$: the push fades", fontsize=9, va="bottom")
     return (
         f"{_numbers(config)}: the gap starts at {gap[0]:.2g}, the width of a class at {spread[0]:.2g}, and the "
@@ -442,8 +439,9 @@ def kernel_story(result: Result, count: int = 6) -> Picture:
     _separation(score, result, label="first separable")
     for t in times:
         score.axvline(t + 1, color=MUTED, lw=0.8, ls=":")
-    score.set(xscale="log", xlabel="iteration, from 1")
-    score.set(ylim=(0, 1.05), title="block score of $K(t)$")
+    score.set(
+        xscale="log", xlabel="iteration, from 1", ylim=(0, 1.05), title="block score of $K(t)$"
+    )
     legend(score, loc="center left")
     for name, k in zip(names, chosen, strict=True):
         panel = ax[name]

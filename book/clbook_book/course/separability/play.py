@@ -218,8 +218,7 @@ def ending(together: Result, alone: Result) -> Picture:
         for k, marker in enumerate("os"):
             mine = there & (together.labels == k)
             ax.scatter(*places[mine].T, s=16, color=colour(k), marker=marker, linewidths=0)
-        ax.set(title=title, aspect="equal")
-        ax.set(xticks=[], yticks=[])
+        ax.set(title=title, aspect="equal", xticks=[], yticks=[])
     return Picture(
         fig,
         "Left, two clusters of points in the plane, blue discs and orange squares. Middle, their embedding trained "

@@ -98,8 +98,7 @@ def _parts(ax, above, half) -> list[Part]:
     for name, (over, kept, lost) in AVERAGERS.items():
         panel = ax[name]
         draw[name](panel)
-        panel.set(xlim=(-half, half), ylim=(-2.55, 1.1))
-        panel.set_title(f"{name}:\n{over}")
+        panel.set(xlim=(-half, half), ylim=(-2.55, 1.1), title=f"{name}:\n{over}")
         below = {"ha": "center", "va": "top"}
         panel.text(0, -1.2, f"kept: {kept}", color=SHARED, gid="kept", **below)
         panel.text(0, -1.5, f"lost: {lost}", color=OWN, gid="lost", **below)
@@ -220,8 +219,13 @@ def one(result: Result) -> Picture:
         ax["symbols"].scatter(
             *seen[result.meaning == k].T, s=16, color=colour(k), linewidths=0, gid=f"class {k}"
         )
-    ax["symbols"].set(xticks=[], yticks=[], title=f"symbols, iteration {result.steps[-1]}")
-    ax["symbols"].set(aspect="equal", gid="own scale")
+    ax["symbols"].set(
+        xticks=[],
+        yticks=[],
+        title=f"symbols, iteration {result.steps[-1]}",
+        aspect="equal",
+        gid="own scale",
+    )
     kind = kinds(result)[:RATES]
     _rates(ax["rates"], result, kind)
     ratio = result.ratio()
