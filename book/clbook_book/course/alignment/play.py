@@ -16,19 +16,17 @@ from clbook import losses
 from clbook.data import balanced_labels
 from clbook.experiments.sphere.experiment import along_sphere
 from clbook.style import Picture, axes, colour
-from clbook.training.loop import State, Training
-from clbook.training.optim import sgd
+from clbook.training.loop import State
 from clbook.training.settings import (
-    Outcome,
     Settings,
     iterations,
     quantity,
-    recorded,
     seed_of,
     setting,
 )
 from clbook.training.streams import stream
 from clbook_book.course.drawing import bare, by_class, square
+from clbook_book.course.points import Labelled, TwoSpheres
 
 START = 0  # purpose of the stream of random numbers
 STROKE = 0.6  # length in the picture of a push that is n times tau times the gradient
@@ -53,11 +51,9 @@ class Config(Settings):
 
 
 @dataclasses.dataclass
-class Result(Outcome):
+class Result(Labelled):
     """What one run recorded, at the times `steps`."""
 
-    steps: np.ndarray = recorded()
-    labels: np.ndarray = quantity("class of each point", dims="point")
     free: np.ndarray = quantity(
         "the points that all others push, trained with DCL", dims="step point dim"
     )
@@ -89,11 +85,10 @@ def _size(a, b):
     return squares.sum((-2, -1)).sqrt()
 
 
-class Pushes(Training):
+class Pushes(TwoSpheres):
     """R pairs of circles, state.weights[0] (R, 2, n, 2): the points that all push, and those that classmates spare."""
 
     Result = Result
-    copy_axes = 1
 
     def setup(self):
         c = self.config
@@ -117,10 +112,6 @@ class Pushes(Training):
         without, with_labels = self.both(s, *z.unbind(1))
         return z, without + with_labels
 
-    def step(self, s, drawn, losses, t):
-        (z,) = sgd(s.weights, self.gradients(losses, s.weights), s.rate)
-        return {"weights": [F.normalize(z.detach(), dim=-1)]}
-
     @torch.no_grad()
     def measure(self, s, z, losses, t):
         free, spared = z.unbind(1)
@@ -139,9 +130,6 @@ class Pushes(Training):
         (slope,) = self.gradients(without + with_labels, [z])
         push = -self.config.n * s.tau[..., None] * slope
         return torch.stack([z, z + STROKE * along_sphere(push, z)], 2).detach()
-
-    def result(self, i, columns, head):
-        return Result(**head, **columns, labels=self.shared.labels.cpu().numpy())
 
 
 run = Pushes.run

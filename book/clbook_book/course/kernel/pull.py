@@ -17,9 +17,10 @@ from clbook.experiments.kernel.experiment import DATA, START, network, partial_g
 from clbook.models import ACTIVATIONS, stacked
 from clbook.style import Picture, axes, colour
 from clbook.training.loop import State, Training
-from clbook.training.settings import Outcome, Settings, quantity, recorded, seed_of, setting
+from clbook.training.settings import Settings, quantity, seed_of, setting
 from clbook.training.streams import stream
 from clbook_book.course.drawing import by_class
+from clbook_book.course.points import Labelled
 from clbook_book.live.pulling import Pulling
 
 PUSH = 0.4  # the mean length of the pushes that are shown
@@ -78,12 +79,10 @@ class Config(Settings):
 
 
 @dataclasses.dataclass
-class Result(Outcome):
+class Result(Labelled):
     """What stands there at the times `steps`, with the pull of the state."""
 
-    steps: np.ndarray = recorded()
     x: np.ndarray = quantity("points", dims="point input")
-    labels: np.ndarray = quantity("cluster of each point", dims="point")
     z: np.ndarray = quantity("embeddings, pulled", dims="step point dim")
     kernel: np.ndarray = quantity(
         "the kernel as blended, its trace over the embedding dimensions divided by d",

@@ -14,18 +14,15 @@ import torch
 import torch.nn.functional as F
 
 from clbook.losses import nt_xent_mean
-from clbook.training.loop import Training
-from clbook.training.optim import sgd
 from clbook.training.settings import (
-    Outcome,
     Settings,
     iterations,
     quantity,
-    recorded,
     seed_of,
     setting,
 )
 from clbook.training.streams import stream
+from clbook_book.course.points import Labelled, TwoSpheres
 from clbook_book.course.readout import own_centre
 
 SHAKE, ORDER = range(2)  # purposes of the streams of random numbers
@@ -60,11 +57,9 @@ class Config(Settings):
 
 
 @dataclasses.dataclass
-class Result(Outcome):
+class Result(Labelled):
     """What one run recorded, at the times `steps`."""
 
-    steps: np.ndarray = recorded()
-    labels: np.ndarray = quantity("class of each point", dims="point")
     sorted: np.ndarray = quantity(
         "the points of which each class keeps together at the start", dims="step point dim"
     )
@@ -106,11 +101,10 @@ def spread_loss(n: int, dim: int, tau: torch.Tensor) -> torch.Tensor:
     return torch.log(1 + 2 * mean)
 
 
-class Descent(Training):
-    """R pairs of circles, state.weights[0] (R, 2, n, d): sorted and shuffled. A step goes back to the sphere."""
+class Descent(TwoSpheres):
+    """R pairs of circles, state.weights[0] (R, 2, n, d): sorted and shuffled."""
 
     Result = Result
-    copy_axes = 1
 
     def setup(self):
         c, s = self.config, self.state
@@ -133,10 +127,6 @@ class Descent(Training):
         by_circle = nt_xent_mean(z, z, s.tau)  # (R, 2): both views of a point are at its place
         return z, by_circle.sum(1)
 
-    def step(self, s, drawn, losses, t):
-        (z,) = sgd(s.weights, self.gradients(losses, s.weights), s.rate)
-        return {"weights": [F.normalize(z.detach(), dim=-1)]}
-
     @torch.no_grad()
     def measure(self, s, z, losses, t):
         by_class, shuffled = z.unbind(1)
@@ -145,9 +135,6 @@ class Descent(Training):
         row = {"sorted": by_class, "shuffled": shuffled}
         row |= {"readout": readout, "readout_shuffled": readout_shuffled}
         return row | {"loss": loss, "loss_shuffled": of_shuffled, "even": s.even}
-
-    def result(self, i, columns, head):
-        return Result(**head, **columns, labels=self.shared.labels.cpu().numpy())
 
 
 run = Descent.run

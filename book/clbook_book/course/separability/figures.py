@@ -79,12 +79,10 @@ def when_separable(result, now=np.inf):
     return "not separable within this run" if _ended(result, now) else "not separable yet"
 
 
-def _short(result, now=np.inf):
-    """`_when` in few words."""
+def _short(result):
+    """`when_separable` of a whole run, in few words."""
     at = result.separable_at
-    if at is not None and at <= now:
-        return f"separable at {at}"
-    return "not within this run" if _ended(result, now) else "not yet"
+    return "not within this run" if at is None else f"separable at {at}"
 
 
 def ending(result: Result) -> Cell:

@@ -18,8 +18,9 @@ from clbook.losses import squared_distances
 from clbook.style import Picture, axes, colour
 from clbook.training.loop import State
 from clbook.training.optim import sgd
-from clbook.training.settings import Outcome, quantity, recorded, setting
+from clbook.training.settings import quantity, setting
 from clbook.training.streams import stream
+from clbook_book.course.points import Labelled
 
 
 @dataclasses.dataclass(frozen=True)
@@ -49,12 +50,10 @@ class Config(experiment.Config):
 
 
 @dataclasses.dataclass
-class Result(Outcome):
+class Result(Labelled):
     """What one run recorded; entries of points that are not there have no meaning."""
 
-    steps: np.ndarray = recorded()
     x: np.ndarray = quantity("inputs", dims="point input")
-    labels: np.ndarray = quantity("class of each point", dims="point")
     there: np.ndarray = quantity("1 for a point that is there, else 0", dims="point")
     z: np.ndarray = quantity("embeddings", dims="step point dim")
     loss: np.ndarray = quantity("LS eq. 12 of the places, each view at its point", dims="step")

@@ -12,7 +12,8 @@ from clbook.experiments.sphere import experiment
 from clbook.experiments.sphere.experiment import NEIGHBOURS
 from clbook.losses import squared_distances
 from clbook.training.optim import sgd
-from clbook.training.settings import Outcome, quantity, recorded, setting
+from clbook.training.settings import quantity, setting
+from clbook_book.course.points import Labelled
 
 FAR = 1e9  # beyond all distances: a point is no neighbour of its own
 MOST = 10  # classes: their number is no part of the step's shape, so that a page has the step once
@@ -32,12 +33,10 @@ class Config(experiment.Config):
 
 
 @dataclasses.dataclass
-class Result(Outcome):
+class Result(Labelled):
     """What one run recorded, at the times `steps`."""
 
-    steps: np.ndarray = recorded()
     x: np.ndarray = quantity("inputs", dims="point input")
-    labels: np.ndarray = quantity("cluster of each point", dims="point")
     z: np.ndarray = quantity("embeddings through the network", dims="step point dim")
     free: np.ndarray = quantity(
         "points without a network, from the same start", dims="step point dim"
