@@ -211,7 +211,7 @@ def recorded(
     Args:
         run, configs: as for `sweep`.
         seeds: each of the settings has each of these, seeds fastest. Of {variant: settings} the record then has the
-            axes "variant" and "seed".
+            axes "variant" and "seed", of settings that stand in no list the axis "seed".
         more: what else a `Recipe` has.
 
     Raises:
@@ -222,6 +222,9 @@ def recorded(
         variants = np.repeat([str(variant) for variant in configs], len(seeds))
         more |= {"named": {"variant": variants}, "dims": ("variant", "seed")}
         configs = configs.values()
+    if isinstance(configs, Settings):
+        more |= {"dims": ("seed",)}
+        configs = [configs]
     if seeds:
         configs = [config.replace(seed=seed) for config in configs for seed in seeds]
 

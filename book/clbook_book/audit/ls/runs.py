@@ -373,12 +373,11 @@ MNIST = variants.Config(
 @recorded(
     "ls-mnist",
     variants.run,
-    [MNIST],
+    MNIST,
     seeds=THREE,
     curves=("accuracy", "path"),
     start=0.002,
     axes=AXES,
-    dims=("seed",),
 )
 def fig4_mnist(results):
     """LS Figure 4 on MNIST: three digits, three hidden layers of 100, three seeds.
@@ -620,13 +619,12 @@ PUBLISHED = sphere.Config(n=2000, lr=0.001)
 @recorded(
     "ls-fig-6",
     batches.run,
-    [PUBLISHED.replace(steps=3000)],
+    PUBLISHED.replace(steps=3000),
     seeds=THREE,
     curves=("accuracy", "loss"),
     start=0.005,
     record=("accuracy", "loss", "separable_at"),
     axes=AXES,
-    dims=("seed",),
 )
 def fig6(results):
     """LS Figure 6 with 2,000 points, lr = .001 and batches of 200, three seeds."""

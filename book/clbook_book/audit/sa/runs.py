@@ -42,11 +42,6 @@ OF_PAIRS = dict.fromkeys(SIMILARITIES, "run step")
 LOSSES = {"loss": NAMES["labels"]}
 
 
-def seeded(bases, seeds=FIVE) -> list:
-    """These settings with each seed, seeds fastest."""
-    return [base.replace(seed=s) for base in bases for s in seeds]
-
-
 def pairs(results, *names) -> dict[str, np.ndarray]:
     """Similarities of NSCL with DCL, (runs, T)."""
     columns = {}
@@ -139,8 +134,8 @@ def by_tau(runs):
 def of_longer(name, base, start):
     """`recorded` for longer trainings of the chapter with four losses: CKA with DCL, accuracy by the nearest centre."""
     both = ("cka", "nccc")
-    more = dict(axes=OF_LOSSES, labels=LOSSES, dims=("seed",))
-    return recorded(name, plain, [base], seeds=THREE, curves=both, record=both, start=start, **more)
+    more = dict(axes=OF_LOSSES, labels=LOSSES)
+    return recorded(name, plain, base, seeds=THREE, curves=both, record=both, start=start, **more)
 
 
 @of_longer("alignment-longer", IMAGES.replace(compare="labels", steps=600, record_every=30), 0.1)
@@ -254,14 +249,13 @@ TWINS = {"loss": ("dcl", "nscl", "twin"), "embedding": ("plain", "by PCA")}
 @recorded(
     "sa-plateau",
     run,
-    [APART.replace(steps=6000, record_every=100)],
+    APART.replace(steps=6000, record_every=100),
     seeds=THREE,
     curves=("cka",),
     record=("cka", "weight_angle", "z"),
     start=0.02,
     axes=OF_LOSSES,
     labels=TWINS,
-    dims=("seed",),
 )
 def plateau(results):
     """Digits, DCL, NSCL and a twin of DCL, momentum, 6,000 iterations, three seeds."""
@@ -279,14 +273,13 @@ def within(result) -> np.ndarray:
 @recorded(
     "sa-lars",
     run,
-    [DIGITS.replace(compare="labels", steps=3000, record_every=50, **LARS)],
+    DIGITS.replace(compare="labels", steps=3000, record_every=50, **LARS),
     seeds=THREE,
     curves=("cka", "gap"),
     record=("cka", "rsa", "gap", "z"),
     start=0.02,
     axes=OF_LOSSES,
     labels=LOSSES,
-    dims=("seed",),
 )
 def long_lars(results):
     """Digits, four losses, LARS, 3,000 iterations, three seeds."""

@@ -373,12 +373,11 @@ def long():
 @recorded(
     "sl-oracle",
     training.classify,
-    [modadd.Config(classifier="pretrained", classifier_epochs=1000)],
+    modadd.Config(classifier="pretrained", classifier_epochs=1000),
     seeds=FIVE,
     curves=("accuracy",),
     start=0.03,
     axes={"steps": "step", "accuracy": "run step"},
-    dims=("seed",),
 )
 def oracles(results):
     """Classifiers that start from one random vector a class, five seeds."""

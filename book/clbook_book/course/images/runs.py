@@ -78,12 +78,11 @@ def pictures(results) -> dict[str, np.ndarray]:
 @recorded(
     "images-cifar10",
     run,
-    [Config(data="cifar10", train=10_000, test=2000, flip=True, smallest=0.2, epochs=12, every=3)],
+    Config(data="cifar10", train=10_000, test=2000, flip=True, smallest=0.2, epochs=12, every=3),
     seeds=THREE,
     curves=("steps",),
     start=0.003,
     axes=AXES,
-    dims=("seed",),
 )
 def cifar10(results):
     """LS and VA Fig. 1: SimCLR, a residual network of 8 layers on 10,000 images of CIFAR-10, 12 epochs."""
@@ -93,23 +92,20 @@ def cifar10(results):
 @recorded(
     "images-mnist",
     run,
-    [
-        Config(
-            data="mnist",
-            train=10_000,
-            test=2000,
-            network="cnn",
-            width=16,
-            epochs=15,
-            warmup=1,
-            every=3,
-        )
-    ],
+    Config(
+        data="mnist",
+        train=10_000,
+        test=2000,
+        network="cnn",
+        width=16,
+        epochs=15,
+        warmup=1,
+        every=3,
+    ),
     seeds=THREE,
     curves=("steps",),
     start=0.02,
     axes=AXES,
-    dims=("seed",),
 )
 def mnist(results):
     """LS and VA Fig. 1: SimCLR, two convolutions and a linear layer on 10,000 images of MNIST, 15 epochs."""
@@ -119,13 +115,12 @@ def mnist(results):
 @recorded(
     "images-emergence",
     emergence.run,
-    [emergence.Config()],
+    emergence.Config(),
     seeds=THREE,
     curves=("accuracy", "path"),
     start=0.002,
     record=("accuracy",),
     axes={"steps": "step", "accuracy": "run step", "path": "run point step", "labels": "point"},
-    dims=("seed",),
 )
 def line(results):
     """LS Figure 4 on CIFAR-10: two classes, two convolutions and a linear layer, 5,000 steps.
@@ -145,12 +140,11 @@ def line(results):
 @recorded(
     "images-cost",
     cost.run,
-    [cost.Config()],
+    cost.Config(),
     seeds=THREE,
     curves=("views", "flops", "weights", "kept"),
     start=0.2,
     axes=AXES,
-    dims=("seed",),
 )
 def costs(results):
     """What a training step takes, on small networks and on ResNet-18 and 50 at small images.

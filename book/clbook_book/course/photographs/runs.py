@@ -107,13 +107,12 @@ LOSSES, PAIR = {"loss": ("dcl", "nscl", "supcon", "ce")}, {"loss": ("dcl", "nscl
 @recorded(
     "photographs-cifar10",
     twins.run,
-    [CIFAR],
+    CIFAR,
     seeds=THREE,
     curves=("steps",),
     start=0.002,
     axes=AXES,
     labels=LOSSES,
-    dims=("seed",),
 )
 def cifar10(results):
     """SA Fig. 2, 6 and Table 1: DCL, NSCL, SCL and CE, a residual network of 8 layers on 5,000 images of CIFAR-10,
@@ -139,13 +138,12 @@ def cifar10_tau(results):
 @recorded(
     "photographs-mnist",
     twins.run,
-    [MNIST],
+    MNIST,
     seeds=THREE,
     curves=("steps",),
     start=0.005,
     axes=AXES,
     labels=LOSSES,
-    dims=("seed",),
 )
 def mnist(results):
     """SA Fig. 2, 6 and Table 1: DCL, NSCL, SCL and CE, two convolutions and a linear layer on 10,000 images of MNIST,
