@@ -27,8 +27,7 @@ def by_class(
     """Draw points (n, 2) as discs in the colours of their classes, labels (n,)."""
     for k in np.unique(labels):
         mine = points[labels == k]
-        gid = f"{prefix}class {k}"
-        ax.scatter(*mine.T, s=size, color=colour(k), linewidths=0, gid=gid, **look)
+        ax.scatter(*mine.T, s=size, color=colour(k), linewidths=0, gid=f"{prefix}class {k}", **look)
 
 
 def arrows(ax: Axes, places: np.ndarray, steps: np.ndarray, **look: object) -> None:

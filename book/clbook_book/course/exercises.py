@@ -129,8 +129,7 @@ def alike(given: np.ndarray, wanted: np.ndarray, close: float) -> bool:
 
 def draws(*shape: int, seed: int = 0) -> torch.Tensor:
     """Normal numbers in float64, the same at each call."""
-    generator = torch.Generator().manual_seed(seed)
-    return torch.randn(*shape, generator=generator, dtype=torch.float64)
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
 
 
 # --- the loss of an invariant map -------------------------------------------------------------------------------------
@@ -373,8 +372,7 @@ def in_box_times(a, b, tau):
 
 
 def in_box_lengths(a, b, tau):
-    apart = (b[:, None] - a).abs()
-    return found_again(-(apart / tau).sum(-1))
+    return found_again(-((b[:, None] - a).abs() / tau).sum(-1))
 
 
 def in_box_without_pair(a, b, tau):
@@ -490,8 +488,7 @@ def push_and_pull(z, labels, tau):
     """The logarithm of what pushes each of the 2n views z, and the similarity that pulls it."""
     y = labels.repeat(2)
     s = z @ z.T / tau
-    push = s.masked_fill(y[:, None] == y, -math.inf).logsumexp(1)
-    return push, s.diagonal(len(labels)).repeat(2)
+    return s.masked_fill(y[:, None] == y, -math.inf).logsumexp(1), s.diagonal(len(labels)).repeat(2)
 
 
 def sparing_lengths(z1, z2, labels, tau):

@@ -204,8 +204,7 @@ def by_classes(counts, runs) -> Picture:
         ax.set_ylabel(f"{key.upper()} with DCL")
     legend(row[0], loc="lower right")
     says = [f"C = {count}: {_scores(seeds)}" for count, seeds in zip(counts, runs, strict=True)]
-    listed = "; ".join(says)
-    return Picture(fig, f"CKA with DCL at the end. {listed}.")
+    return Picture(fig, f"CKA with DCL at the end. {'; '.join(says)}.")
 
 
 def _each_seed(ax, x, runs, key, words, **look):
@@ -256,8 +255,7 @@ def by_batch(ends) -> Picture:
         ax.set_title(f"lr: {law}")
     row[0].set_ylabel("CKA, DCL and NSCL")
     legend(row[0], loc="lower left")
-    listed = "; ".join(says)
-    return Picture(fig, f"CKA from the smallest to the largest batch. {listed}.")
+    return Picture(fig, f"CKA from the smallest to the largest batch. {'; '.join(says)}.")
 
 
 def apart(runs) -> Picture:
@@ -342,8 +340,7 @@ def pairs(panels, images, labels) -> Picture:
         pushed = (weights > 0).sum() // 2
         whole = n * (count - 1)
         says.append(f"{name} pulls {pulled} pairs and pushes {pushed} of {whole}")
-    listed = "; ".join(says)
-    return Picture(fig, f"A batch of {n} digits, two views each. {listed}.")
+    return Picture(fig, f"A batch of {n} digits, two views each. {'; '.join(says)}.")
 
 
 def loss_gap(C, gaps) -> Picture:
@@ -357,8 +354,7 @@ def loss_gap(C, gaps) -> Picture:
             mean = found.mean(0)
             slope, _ = np.polyfit(np.log(C), np.log(mean), 1)
             ax.plot(C, found.T, "os"[k], ms=4, color=tone, gid=name)
-            label = f"{name}, slope {slope:.2f}"
-            ax.plot(C, mean, color=tone, lw=1, label=label)
+            ax.plot(C, mean, color=tone, lw=1, label=f"{name}, slope {slope:.2f}")
             says.append(f"tau = {tau:g}: {name} has slope {slope:.2f}")
         ax.axhline(np.diff(values).mean(), color=MUTED, ls=":", label="CL - DCL")
         ax.set(yscale="log", ylim=(1e-3, 1.5), title=rf"$\tau = {tau:g}$")

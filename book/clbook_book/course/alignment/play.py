@@ -75,14 +75,12 @@ def similarity(a: Tensor, b: Tensor) -> Tensor:
     b = b - b.mean(-2, keepdim=True)
     across = _size(a, b).square()
     within = _size(a, a)
-    beside = _size(b, b)
-    return across / (within * beside)
+    return across / (within * _size(b, b))
 
 
 def _size(a, b):
     """(R,) Frobenius norm of A'B."""
-    squares = (a.mT @ b).square()
-    return squares.sum((-2, -1)).sqrt()
+    return (a.mT @ b).square().sum((-2, -1)).sqrt()
 
 
 class Pushes(TwoSpheres):

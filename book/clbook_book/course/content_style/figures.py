@@ -116,8 +116,7 @@ def spectra(groups, dashed) -> Picture:
         values = np.mean(of_runs, 0)
         index = np.arange(1, first.config.d + 1)
         name = f"$d_c$ = {d_c}"
-        gid = f"d_c {d_c}"
-        left.plot(index, values[-1], "o-", ms=3.5, color=tone, label=name, gid=gid)
+        left.plot(index, values[-1], "o-", ms=3.5, color=tone, label=name, gid=f"d_c {d_c}")
         middle.plot(steps, values[1:, -1], color=tone)
         of_runs = [gains(run.map) for run in runs]
         gain = np.mean(of_runs, 0)
@@ -126,8 +125,7 @@ def spectra(groups, dashed) -> Picture:
         if d_c:
             content = gain[:, :d_c].mean(1)
             right.plot(steps, content[1:], color=tone, ls="--")
-        smallest = values[-1, -1]
-        says.append(f"d_c = {d_c}: smallest {smallest:.3f}, style gain {style[-1]:.2f}")
+        says.append(f"d_c = {d_c}: smallest {values[-1, -1]:.3f}, style gain {style[-1]:.2f}")
     for k, (label, runs) in enumerate(dashed.items()):
         of_runs = [singular(run.map[-1]) for run in runs]
         values = np.mean(of_runs, 0)
@@ -179,8 +177,7 @@ def depth(panels) -> Picture:
         ax.set(ylim=SHARES, xlabel=LAYER, title=title, xticks=range(len(style)))
         ax.legend(frameon=False, fontsize=7.5, loc="lower left")
     row[0].set_ylabel("$R^2$: style —, content - -")
-    listed = "; ".join(says)
-    return Picture(fig, f"{listed}.")
+    return Picture(fig, f"{'; '.join(says)}.")
 
 
 @needs("r2")
@@ -190,8 +187,7 @@ def by_depth(result, frame=-1) -> Picture:
     now = int(result.steps[frame])
     content = result.content_r2
     style = result.style_r2
-    kinds = [("content", CONTENT, content), ("style", STYLE, style)]
-    for name, tone, values in kinds:
+    for name, tone, values in [("content", CONTENT, content), ("style", STYLE, style)]:
         look = {"ms": 4, "color": tone, "label": name}
         left.plot(values[frame], "o-", gid=name, **look)
         left.axhline(values[0, 0], color=tone, lw=0.9, ls=":")
@@ -227,8 +223,7 @@ def threshold(rows) -> Picture:
     for k, d_c in enumerate(np.unique(kinds)):
         mine = kinds == d_c
         gain = measured[mine]
-        marker = "os^D"[k % 4]
-        look = {"s": 22, "color": colour(k), "marker": marker, "gid": f"d_c {d_c:g}"}
+        look = {"s": 22, "color": colour(k), "marker": "os^D"[k % 4], "gid": f"d_c {d_c:g}"}
         left.scatter(scaled[mine], gain, label=f"$d_c$ = {d_c:g}", **look)
         right.scatter(predicted[mine], gain, **look)
     left.axvline(1, color=INK, lw=0.8, ls="--")
@@ -284,8 +279,7 @@ def lengths(result) -> tuple[np.ndarray, np.ndarray]:
     gain = gains(result.map)
     d_c = result.config.d_c
     content = np.linalg.norm(gain[:, :d_c], axis=1)
-    style = np.linalg.norm(gain[:, d_c:], axis=1)
-    return content, style
+    return content, np.linalg.norm(gain[:, d_c:], axis=1)
 
 
 def box_and_sphere(box, sphere) -> Picture:

@@ -33,8 +33,7 @@ def readings(cases) -> Picture:
             tone = colour(k)
             values = np.asarray(values) / float(values[0])
             place = range(1, len(values) + 1)
-            name = f"$d_c$ = {d_c}"
-            ax.plot(place, values, "o-", ms=4, mfc="white", color=tone, label=name)
+            ax.plot(place, values, "o-", ms=4, mfc="white", color=tone, label=f"$d_c$ = {d_c}")
             ax.plot(d_c, values[d_c - 1], "o", color=tone, ms=5)
         ax.set(title=title, xlabel="singular value", ylim=(0, 1.08), xticks=place)
     row[0].set_ylabel("size / largest")
@@ -74,8 +73,7 @@ def _spectra(ax, result, frame, title):
         index = np.arange(1, len(values) + 1)
         shown = np.maximum(values, FLOOR)
         place = result.places[k]
-        label = f"{name}\nrank {rank[k]:.3g}"
-        ax.plot(index, shown, color=tone, ls=line, gid=place, label=label)
+        ax.plot(index, shown, color=tone, ls=line, gid=place, label=f"{name}\nrank {rank[k]:.3g}")
     ax.set(yscale="log", ylim=(FLOOR, 1.6), xlabel="dimension", title=title)
     ax.minorticks_off()
 
@@ -101,8 +99,7 @@ def snapshot(result, frame=-1) -> Picture:
     name_lines(left, 24)
     steps = result.steps
     for k, name, tone, line in SIDES:
-        readout = result.readout[:, k]
-        right.plot(steps, readout, color=tone, ls=line, marker="o", ms=4, label=name)
+        right.plot(steps, result.readout[:, k], color=tone, ls=line, marker="o", ms=4, label=name)
     so_far(right, now)
     right.set(xlabel="iteration", ylabel="readout accuracy", ylim=(0.85, 1))
     name_lines(right)

@@ -128,11 +128,10 @@ def line(results):
     Accuracy of a linear readout (runs, T), and the paths of 40 points (runs, 40, T) of classes `labels`.
     """
     accuracy = [result.accuracy for result in results]
-    path = [result.z.T[::5] for result in results]
     return {
         "steps": results[0].steps,
         "accuracy": np.array(accuracy, np.float32),
-        "path": np.array(path, np.float32),
+        "path": np.array([result.z.T[::5] for result in results], np.float32),
         "labels": results[0].labels[::5],
     }
 

@@ -162,12 +162,11 @@ class Pull(Training):
         pushes = -partial_gradient(s.rest, s.rest[:, None], s.tau)
         pushes = PUSH * pushes / pushes.norm(dim=-1).mean()
         moves = moved(K, pushes)
-        length = moves.norm(dim=-1).mean()
         return {
             "z": s.rest + moved(K, s.pull),
             "kernel": K.diagonal(dim1=3, dim2=4).mean(-1),
             "pushes": pushes,
-            "moves": PUSH * moves / length,
+            "moves": PUSH * moves / moves.norm(dim=-1).mean(),
         }
 
     def result(self, i, columns, head):

@@ -50,8 +50,7 @@ def stories(results):
         apart = r.z[int(np.searchsorted(r.steps, r.separable_at))]
         top = kernels.top_eigenvector(r.kernel[0], r.labels)[0][:, None]
         radius = (r.x**2).sum(1, keepdims=True)
-        explained = [[r2(pattern, by)[0] for by in (r.x, radius)] for pattern in (top, apart)]
-        fit.append(explained)
+        fit.append([[r2(pattern, by)[0] for by in (r.x, radius)] for pattern in (top, apart)])
         chosen = thinned(len(r.steps), 6)
         near = chosen[np.argmin(np.abs(r.steps[chosen] - r.separable_at))]
         share.append([kernels.top_eigenvector(r.kernel[k], r.labels)[1] for k in (0, near, -1)])

@@ -394,8 +394,7 @@ def spectra(results: Sequence[Result]) -> Picture:
         ax.set_title(f"$K$ = {c.clusters}, $m$ = {c.copies}: {down} down")
     row[0].set_ylabel("curvature")
     legend(row[0], loc="center left")
-    told = "; ".join(map(_verdict, results))
-    return Picture(fig, f"Eigenvalues of the Hessian. {told}.")
+    return Picture(fig, f"Eigenvalues of the Hessian. {'; '.join(map(_verdict, results))}.")
 
 
 def measures(results: Sequence[Result], names: Sequence[str]) -> Picture:

@@ -57,7 +57,6 @@ def run(config: Config, *, progress=None, device=None) -> Result:
     anchor = points[0]
     views = points[1:]
     cosines = views @ anchor
-    loss = infonce(anchor[None], views[:1], views[1:], config.tau, normalize=True)
     return Result(
         config=config,
         seconds=0.0,
@@ -67,5 +66,5 @@ def run(config: Config, *, progress=None, device=None) -> Result:
         anchor=anchor.numpy(),
         cosines=cosines.numpy(),
         chances=(cosines / config.tau).softmax(0).numpy(),
-        loss=float(loss),
+        loss=float(infonce(anchor[None], views[:1], views[1:], config.tau, normalize=True)),
     )

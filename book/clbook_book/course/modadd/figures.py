@@ -96,8 +96,7 @@ def training(runs: Sequence[Result]) -> Picture:
 def _symbols(ax, places, k):
     """The symbols at places (N, 2), each with its number, coloured mod k."""
     for u, place in enumerate(places):
-        of_class = colour(u % k)
-        ax.plot(*place, "o", ms=7.7, color=of_class, alpha=0.85, mew=0, gid=f"symbol {u}")
+        ax.plot(*place, "o", ms=7.7, color=colour(u % k), alpha=0.85, mew=0, gid=f"symbol {u}")
         # The numbers of equivalent symbols: away from each other.
         side = place - places[u % k :: k].mean(0)
         ax.annotate(

@@ -33,8 +33,7 @@ def gaps(alignment, names) -> Picture:
         says.append(f"{name}: {verdict}" if verdict else name)
     row[0].set_ylabel("$u$")
     fig.colorbar(image, ax=row[-1], label="total variation")
-    listed = "; ".join(says)
-    return Picture(fig, f"{listed}.")
+    return Picture(fig, f"{'; '.join(says)}.")
 
 
 def twins(result):
@@ -168,8 +167,7 @@ def bowl(result, symbol, z) -> np.ndarray:
     own = mine / mine.sum()
     contexts = joint.sum(0)
     scores = z @ c.T
-    push = scipy.special.logsumexp(scores, axis=-1, b=contexts)
-    return push - scores @ own
+    return scipy.special.logsumexp(scores, axis=-1, b=contexts) - scores @ own
 
 
 def bowls(result, names) -> Picture:

@@ -63,8 +63,7 @@ def _data(ax, result: Result):
     turn = np.radians(result.x)
     each = config.n // config.classes
     radius = 1 + LIFT * (np.arange(len(turn)) % each) / each
-    share = np.linspace(-0.5, 0.5, 41)
-    arc = turn[:, None] + np.radians(config.width) * share
+    arc = turn[:, None] + np.radians(config.width) * np.linspace(-0.5, 0.5, 41)
     for k in np.unique(result.labels):
         mine = result.labels == k
         radii = radius[mine]
@@ -97,14 +96,11 @@ def _along_islands(result: Result) -> np.ndarray:
     ends = np.flatnonzero(gaps >= width)  # points after which an island ends
     if len(ends) == 0:
         return CIRCLE
-    before = np.roll(ends, 1)
-    begins = (before + 1) % len(x)
+    begins = (np.roll(ends, 1) + 1) % len(x)
     first = x[begins] - width / 2 + SHORTER
     length = (x[ends] - x[begins]) % RING + width - 2 * SHORTER
-    share = np.linspace(0, 1, 41)
-    arcs = np.radians(first[:, None] + length[:, None] * share)
-    gap = np.full((len(ends), 1), np.nan)
-    return np.hstack([arcs, gap]).flatten()
+    arcs = np.radians(first[:, None] + length[:, None] * np.linspace(0, 1, 41))
+    return np.hstack([arcs, np.full((len(ends), 1), np.nan)]).flatten()
 
 
 def _embedding(ax, result: Result, frame: int, title: str):
@@ -296,8 +292,7 @@ def ending(runs: dict) -> Cell:
 
 def each_has_its_own(result: Result) -> bool:
     """Whether every data point has views that no other has."""
-    owners = (result.chances > 0).sum(0)
-    return bool((result.chances[:, owners == 1].sum(1) > 0).all())
+    return bool((result.chances[:, (result.chances > 0).sum(0) == 1].sum(1) > 0).all())
 
 
 def _by_seed(runs: list[Result], seeds, widths, read) -> np.ndarray:

@@ -94,8 +94,7 @@ def spectra(norms: xarray.Dataset) -> Picture:
             values = np.maximum(values / values[:, :1], 1e-12)
             axis = np.arange(1, values.shape[1] + 1)
             band(ax, axis, values, color=colour(k), label=name, gid=name)
-            rank = effective.sel(variant=name)
-            texts.append(f"{title}, {name}: effective rank {rank:.1f}")
+            texts.append(f"{title}, {name}: effective rank {effective.sel(variant=name):.1f}")
         ax.set(title=title, xlabel="axis, the largest variance first")
         log_axis(ax, axis="y")
     row[0].set_ylim(bottom=2e-8)  # room for the legend below the curves

@@ -155,7 +155,6 @@ class Wall:
     def _repr_html_(self) -> str:
         picture = still(self.record)
         setup = json.dumps(self.setup()).replace("<", "\\u003c")  # it stands inside HTML
-        sprite = base64.b64encode(self.record.sprite.values.tobytes())
         shown = {
             "wall": self,
             "still": picture,
@@ -163,7 +162,7 @@ class Wall:
             "shares": shares(self.record),
             "photographs": self.record.sizes["photograph"],
             "setup": setup,
-            "sprite": sprite.decode(),
+            "sprite": base64.b64encode(self.record.sprite.values.tobytes()).decode(),
             "css": _file("wall.css"),
             "js": _file("wall.js"),
         }

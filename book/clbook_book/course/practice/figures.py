@@ -81,8 +81,7 @@ def _neighbours(ax, result, frame) -> int:
         row = [_tile(pictures[query]), gap]
         differs = labels[near] != labels[query]
         wrong += int(differs.sum())
-        marked = differs & result.config.labels
-        row += map(_tile, pictures[near], marked)
+        row += map(_tile, pictures[near], differs & result.config.labels)
         rows.append(np.concatenate(row, 1))
     ax.imshow(np.concatenate(rows), interpolation="nearest")
     ax.set(xticks=[], yticks=[], title="pictures | nearest")
@@ -102,8 +101,7 @@ def _tile(picture, marked=False):
 
 def _spectrum(ax, result, frame):
     variances = np.maximum(result.spectrum[frame], LEAST)
-    numbers = np.arange(1, len(variances) + 1)
-    ax.plot(numbers, variances, color=TONES["spread"], gid="variance")
+    ax.plot(np.arange(1, len(variances) + 1), variances, color=TONES["spread"], gid="variance")
     log_axis(ax, (LEAST, 1e-4, 1e-2, 1), axis="y")
     ax.set(ylim=(LEAST, 1), xlabel="axis", title="variance by axis")
 
@@ -138,8 +136,7 @@ def _told(result, frame, wrong) -> str:
     config = result.config
     numbers = []
     for name, quantity in CURVES.items():
-        value = getattr(result, quantity)[frame]
-        numbers.append(f"{name} {value:.2f}")
+        numbers.append(f"{name} {getattr(result, quantity)[frame]:.2f}")
     said = (
         f"Run {config.letter} at iteration {result.steps[frame]}: loss {result.loss[frame]:.2f}, "
         f"ceiling {result.ceiling:.2f}; {', '.join(numbers)}."

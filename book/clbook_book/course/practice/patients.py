@@ -59,9 +59,8 @@ def stamped() -> Picture:
     x, _ = data("digits")
     fig, (row,) = axes(2, width=7.4, height=1.6)
     for ax, name in zip(row, ("healthy", "views leak a shortcut"), strict=True):
-        config = configs()[name].replace(noise=0.0)
         views = np.stack(
-            pair(x[TRAIN : TRAIN + 5], config, stream(2, 0))
+            pair(x[TRAIN : TRAIN + 5], configs()[name].replace(noise=0.0), stream(2, 0))
         )  # (view, picture, number)
         tiles = np.full((2, 5, SIDE + 1, SIDE + 4), np.nan)
         tiles[..., :SIDE, :SIDE] = views[..., : SIDE**2].reshape(2, 5, SIDE, SIDE)

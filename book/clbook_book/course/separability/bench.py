@@ -101,8 +101,7 @@ class Bench(play.MovedPoints):
         return play.masked_loss(z, views, s.there, s.tau, 1 - s.spared * mates)
 
     def measure(self, s, z, losses, t):
-        readout = nearer_to_own(z, s.label, s.there)
-        return super().measure(s, z, losses, t) | {"readout": readout}
+        return super().measure(s, z, losses, t) | {"readout": nearer_to_own(z, s.label, s.there)}
 
 
 run = Bench.run

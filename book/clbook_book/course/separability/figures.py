@@ -92,8 +92,7 @@ def ending(result: Result) -> Cell:
         return Cell(0.0, "–", f"not separable within {steps:,} iterations")
     log_time = np.log(max(at, 1))
     log_end = np.log(max(steps, 2))
-    shade = min(1.0, 2 - 2 * log_time / log_end)
-    return Cell(shade, str(at), f"separable at iteration {at}")
+    return Cell(min(1.0, 2 - 2 * log_time / log_end), str(at), f"separable at iteration {at}")
 
 
 def _strip(ax, z, labels, limits):
@@ -446,8 +445,7 @@ def kernel_story(result: Result, count: int = 6) -> Picture:
         kernel = result.kernel[k]
         scale = np.abs(kernel).max()
         panel.imshow(kernel, cmap="RdBu_r", vmin=-scale, vmax=scale)
-        value = f"$K({result.steps[k]})$: {result.alignment[k]:.2f}"
-        panel.set(xticks=[], yticks=[], title=value)
+        panel.set(xticks=[], yticks=[], title=f"$K({result.steps[k]})$: {result.alignment[k]:.2f}")
         panel.grid(False)
     return Picture(
         fig,

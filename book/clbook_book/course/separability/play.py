@@ -89,8 +89,7 @@ def masked_loss(
     shares = torch.where(present, logits, -FAR).log_softmax(-1)
     positive = shares.diagonal(dim1=-2, dim2=-1).mean(1)  # (R, n)
     count = there.sum(-1)
-    total = (positive * there).sum(-1)
-    return -count.log() - total / count
+    return -count.log() - (positive * there).sum(-1) / count
 
 
 def own_neighbours(z: torch.Tensor, labels: torch.Tensor, there: torch.Tensor) -> torch.Tensor:
@@ -158,8 +157,7 @@ class MovedPoints(experiment.Separability):
             return z, self.loss(s, z, z.detach()[:, None])
         s = s.replace(R=s.R + moves)
         z = self.embed_points(s)
-        v = self.embed_views(s, self.views(s, drawn.views, VIEWS))
-        return z, self.loss(s, z, v)
+        return z, self.loss(s, z, self.embed_views(s, self.views(s, drawn.views, VIEWS)))
 
     def step(self, s, drawn, losses, t):
         gradients = self.gradients(losses, s.weights)

@@ -167,9 +167,8 @@ def figure_3(results):
 
     Beside `conditions`, how far points have moved, and the paths of 20 of them at every other recorded time.
     """
-    moved = [np.median(abs(r.z[-1] - r.z[0])) / r.config.eps for r in results]
     return conditions(results) | {
-        "moved": np.array(moved),
+        "moved": np.array([np.median(abs(r.z[-1] - r.z[0])) / r.config.eps for r in results]),
         "labels": np.stack([r.labels[::10] for r in results]),
         "path": rows([r.z[::2, ::10, 0].T for r in results]),
     }
@@ -218,7 +217,6 @@ def ratio_from_then_on(result) -> np.ndarray:
     before = result.steps < (np.inf if result.separable_at is None else result.separable_at)
     for t in np.flatnonzero(before):
         drifts = result.kernel[before][t:] - result.kernel[t]
-        delta = abs(np.linalg.eigvalsh(drifts.astype(float))).max()
         left, right = theory.separation_condition(
             extent[t],
             config.tau,
@@ -226,7 +224,7 @@ def ratio_from_then_on(result) -> np.ndarray:
             result.gamma[t],
             result.theta[t],
             result.sigma2[t],
-            delta,
+            abs(np.linalg.eigvalsh(drifts.astype(float))).max(),
         )
         ratio[t] = left / right
     return ratio

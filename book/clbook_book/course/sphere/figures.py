@@ -126,8 +126,7 @@ def ending(pair: dict) -> Cell:
     at, steps = network.clustered_at, network.config.steps
     if at is None:
         return Cell(0.0, "–", f"no clusters within {steps:,} iterations")
-    shade = 1 - np.log(max(at, 1)) / np.log(steps)
-    return Cell(shade, str(at), f"clusters at iteration {at}")
+    return Cell(1 - np.log(max(at, 1)) / np.log(steps), str(at), f"clusters at iteration {at}")
 
 
 def _setting(config):
@@ -239,8 +238,7 @@ def first_step(pair: dict, scores) -> Picture:
     network = pair["network"]
     vanilla = pair["vanilla"]
     front = network.z[0, :, 1:]
-    gradient = network.arrows[0]
-    moves = (gradient, network.z[1] - network.z[0], vanilla.z[1] - vanilla.z[0])
+    moves = (network.arrows[0], network.z[1] - network.z[0], vanilla.z[1] - vanilla.z[0])
     names = "negative gradient, both", "first step, network", "first step, vanilla"
     for ax, move, name, score in zip(row, moves, names, scores, strict=True):
         shown = 0.05 * move / np.linalg.norm(move, axis=1).mean()

@@ -68,9 +68,8 @@ def answer() -> Linked:
         height=6.1,
         height_ratios=(1, 1.35),
     )
-    averagers = [[name, name] for name in AVERAGERS]
     slim, panels = mosaic(
-        [["pushes", "pushes"], ["mean", "steps"], *averagers],
+        [["pushes", "pushes"], ["mean", "steps"], *[[name, name] for name in AVERAGERS]],
         width=3.7,
         height=12,
         height_ratios=(1, 1, 1.6, 1.6, 1.6),
@@ -173,8 +172,7 @@ def _look_alikes(ax):
     for j, other in enumerate(inputs):
         distance = np.linalg.norm(other - near[0])
         thick = 3.0 * np.exp(-2 * distance**2)
-        line = np.stack([near[0], other])
-        ax.plot(*line.T, color=SHARED, lw=thick, gid=f"kernel {j}")
+        ax.plot(*np.stack([near[0], other]).T, color=SHARED, lw=thick, gid=f"kernel {j}")
     _dots(ax, inputs, 16, "inputs")
 
 

@@ -90,8 +90,7 @@ class Linked(Picture):
             place = f"{_places('', part)};{_places('phone-', below)}"
             links.append((part.address(built), place, part.words))
         pdf = base64.b64encode(self.pdf()).decode()
-        template = jinja2.Template(_file("parts.html"), autoescape=True)
-        page = template.render(
+        page = jinja2.Template(_file("parts.html"), autoescape=True).render(
             css=_file("parts.css"),
             picture=self,
             width=round(self.fig.get_figwidth() * 96),  # CSS has 96 pixels an inch

@@ -47,11 +47,10 @@ def distances(result, shown=60) -> Picture:
         quartiles = np.percentile(values, (25, 75), axis=1)
         right.fill_between(result.steps, *quartiles, color=tone, alpha=0.2, lw=0)
         right.plot(result.steps, values.mean(1), color=tone, lw=2, label=kind, gid=kind)
-    top = np.percentile(kinds["random"], 99.5)
     left.set(
         xlabel="step",
         ylabel="distance of two symbols",
-        ylim=(0, top),
+        ylim=(0, np.percentile(kinds["random"], 99.5)),
         title="single pairs",
     )
     right.set(xlabel="step", title="means and quartiles")
