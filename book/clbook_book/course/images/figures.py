@@ -24,10 +24,10 @@ OBJECTS = (
 )  # CIFAR-10's, in its order
 
 
-def seen(image: np.ndarray, count: int = 9, seed: int = 0, **how) -> Picture:
+def seen(image: np.ndarray, count: int = 9, **how) -> Picture:
     """An image (height, width, 3), uint8, and `count` random views of it; `how` goes to `views.draw`."""
     x = torch.from_numpy(image.copy()).permute(2, 0, 1)[None].float() / 255
-    drawn = views.draw(count, torch.Generator().manual_seed(seed), **how)
+    drawn = views.draw(count, torch.Generator().manual_seed(0), **how)
     shown = (
         torch.cat([x, views.views(x.expand(count, -1, -1, -1), drawn)])
         .permute(0, 2, 3, 1)

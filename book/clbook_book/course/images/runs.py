@@ -22,9 +22,9 @@ def plane(points: np.ndarray, seed: int) -> np.ndarray:
     return TSNE(init="pca", random_state=seed).fit_transform(points)
 
 
-def kept(results, steps: list, names: tuple) -> dict[str, np.ndarray]:
+def kept(results, names: tuple) -> dict[str, np.ndarray]:
     """`steps`, and what results record under `names`, runs along the first axis; of runs cut short the steps alone."""
-    found = {"steps": np.array(steps, np.float32)}
+    found = {"steps": np.array([result.steps for result in results], np.float32)}
     if any(result.stopped for result in results):
         return found
     for name in names:
@@ -53,7 +53,7 @@ def pictures(results) -> dict[str, np.ndarray]:
     features_seen (runs,): accuracy of ten neighbours in those planes.
     """
     names = "knn", "pixels", "probe", "probe_z", "spectrum_h", "spectrum_z"
-    found = kept(results, [result.steps for result in results], names)
+    found = kept(results, names)
     if any(result.stopped for result in results):
         return found
     untrained, seen = [], {"pixels": [], "features": []}

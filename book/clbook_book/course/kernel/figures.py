@@ -159,7 +159,7 @@ def behind(result: Result) -> Cell:
     )
 
 
-def lines(x, curves, *, xlabel, ylabel, slope=None) -> Picture:
+def lines(x, curves, *, xlabel, ylabel, slope) -> Picture:
     """Logarithmic plot of named errors (len(x), ...): medians over the seeds, and the seeds as faint dots."""
     fig, ((ax,),) = axes(width=6.6, height=3.5)
     text = []
@@ -175,9 +175,8 @@ def lines(x, curves, *, xlabel, ylabel, slope=None) -> Picture:
         ax.plot(x, middle, color=tone, marker="o", ms=4, label=f"{name}: {found}", gid=name)
         ax.plot(x, values, ".", color=tone, alpha=0.25, ms=3)
         text.append(f"{name}: from {first:.2g} to {last:.2g}, {found}")
-    if slope is not None:
-        law = 0.6 * starts[0] * (np.asarray(x) / x[0]) ** slope
-        ax.plot(x, law, color=MUTED, ls="--", lw=1, label=f"slope {slope:g}")
+    law = 0.6 * starts[0] * (np.asarray(x) / x[0]) ** slope
+    ax.plot(x, law, color=MUTED, ls="--", lw=1, label=f"slope {slope:g}")
     ax.set(xscale="log", yscale="log", xlabel=xlabel, ylabel=ylabel)
     legend(ax, loc="center left", bbox_to_anchor=(1.0, 0.5))
     told = "; ".join(text)

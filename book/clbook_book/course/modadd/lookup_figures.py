@@ -10,7 +10,7 @@ from clbook.experiments.modadd import lookup
 from clbook.experiments.modadd.equivalence import SAME
 from clbook.explore import Cell
 from clbook.style import INK, MUTED, Picture, axes, colour, legend, plane
-from clbook_book.course.drawing import square
+from clbook_book.course.drawing import by_class, square
 
 SAME_TONE, DIFFERENT_TONE = colour(7), colour(1)  # purple and orange, as in the paper
 
@@ -122,10 +122,7 @@ def bands(result) -> Picture:
     config = result.config
     z = result.z[-1]
     fig, ((left, right),) = axes(2, width=7.6, height=3.2, width_ratios=(1, 1.3))
-    for u, point in enumerate((z - z.mean(0)) @ plane(z)):
-        k = u % config.k
-        x, y = point
-        left.scatter(x, y, s=30, color=colour(k), linewidths=0, alpha=0.7, gid=f"class {k}")
+    by_class(left, (z - z.mean(0)) @ plane(z), np.arange(config.N) % config.k, 30, alpha=0.7)
     about = f"d = {config.d}, decay {config.decay:g}"
     square(left, 8.8, xlabel="first axis", ylabel="second axis", title=about)
     equivalent, different = result.distances()

@@ -41,8 +41,8 @@ SLOW = {"norm, small rate": SMALL_RATE.replace(outputs="norm")}
 
 def copies(results) -> dict[str, np.ndarray]:
     """What was recorded, the runs along the first axis; of runs that ended early, the first copy's losses alone."""
-    names = "cka", "rsa", "cka_h", "gap", "nccc", "probe", "pixels"
-    found = kept(results, [result.steps[:, 0] for result in results], names)
+    found = kept(results, ("cka", "rsa", "cka_h", "gap", "nccc", "probe", "pixels"))
+    found["steps"] = found["steps"][..., 0]
     return (
         found if any(result.stopped for result in results) else found | {"epoch": results[0].epochs}
     )
@@ -50,8 +50,7 @@ def copies(results) -> dict[str, np.ndarray]:
 
 def outputs(results) -> dict[str, np.ndarray]:
     """Spectra and readouts, the runs of OUTPUTS along the first axis, seeds together; early, the losses alone."""
-    names = "knn", "pixels", "probe", "probe_z", "spectrum_h", "spectrum_z"
-    return kept(results, [result.steps for result in results], names)
+    return kept(results, ("knn", "pixels", "probe", "probe_z", "spectrum_h", "spectrum_z"))
 
 
 def beside(results) -> dict[str, np.ndarray]:
@@ -62,7 +61,7 @@ def beside(results) -> dict[str, np.ndarray]:
     """
     (result,) = results
     names = ("knn", "probe", "probe_z", "confusion", "spectrum_h", "spectrum_z", "share", "plane")
-    found = kept(results, [result.steps], names)
+    found = kept(results, names)
     if result.stopped:
         return found
     shown, places = np.unique(result.nearest, return_inverse=True)

@@ -13,6 +13,7 @@ from clbook.experiments.practice.experiment import (
     queries,
 )
 from clbook.style import INK, MUTED, Picture, colour, log_axis, mosaic, name_lines, so_far
+from clbook_book.course.drawing import bare, square
 
 SIGNS = {  # the line of the checklist that gives a run away
     "healthy": "spread grows, alignment comes down",
@@ -64,8 +65,7 @@ def _plane(ax, result, frame):
         _dots(ax, places, MUTED, "pictures")
         ax.set_title(f"run {config.letter}")
     ax.add_collection(LineCollection(result.pairs[frame], colors=INK, linewidths=0.8, gid="views"))
-    limits = -EDGE, EDGE
-    ax.set(xlim=limits, ylim=limits, xticks=[], yticks=[], aspect="equal")
+    square(ax, EDGE, xticks=[], yticks=[])
 
 
 def _dots(ax, places, tone, gid):
@@ -84,9 +84,8 @@ def _neighbours(ax, result, frame) -> int:
         row += map(_tile, pictures[near], differs & result.config.labels)
         rows.append(np.concatenate(row, 1))
     ax.imshow(np.concatenate(rows), interpolation="nearest")
-    ax.set(xticks=[], yticks=[], title="pictures | nearest")
-    ax.spines[:].set_visible(False)
-    ax.grid(False)
+    ax.set_title("pictures | nearest")
+    bare(ax)
     return wrong
 
 

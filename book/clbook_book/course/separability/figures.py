@@ -21,9 +21,9 @@ MARK = "#111111"
 MOST_PATHS = 30  # of a class: more lines of one colour cover each other
 
 
-def _limits(z, margin=0.06):
+def _limits(z):
     low, high = float(z.min()), float(z.max())
-    pad = margin * max(high - low, 1e-9)
+    pad = 0.06 * max(high - low, 1e-9)
     return low - pad, high + pad
 
 
@@ -79,10 +79,12 @@ def when_separable(result, now=np.inf):
     return "not separable within this run" if _ended(result, now) else "not separable yet"
 
 
-def _short(result):
-    """`when_separable` of a whole run, in few words."""
+def _short(result, now=np.inf):
+    """`when_separable` in few words."""
     at = result.separable_at
-    return "not within this run" if at is None else f"separable at {at}"
+    if at is not None and at <= now:
+        return f"separable at {at}"
+    return "not within this run" if _ended(result, now) else "not yet"
 
 
 def ending(result: Result) -> Cell:
@@ -412,9 +414,9 @@ def _setting(config):
     return rf"$\varepsilon$ = {config.eps:g}, $\tau$ = {config.tau:g}"
 
 
-def kernel_story(result: Result, count: int = 6) -> Picture:
-    """Trajectories and block scores on one time axis, above the kernel matrices at `count` recorded times."""
-    chosen = thinned(len(result.steps), count)
+def kernel_story(result: Result) -> Picture:
+    """Trajectories and block scores on one time axis, above the kernel matrices at six recorded times."""
+    chosen = thinned(len(result.steps), 6)
     times = result.steps[chosen]
     names = [f"kernel {t}" for t in times]
     half = len(names)

@@ -243,13 +243,7 @@ def first_step(pair: dict, scores) -> Picture:
     for ax, move, name, score in zip(row, moves, names, scores, strict=True):
         shown = 0.05 * move / np.linalg.norm(move, axis=1).mean()
         _points(ax, front, network.labels, shown[:, 1:])
-        ax.set(
-            aspect="equal",
-            title=f"{name}\ncoherence {score:.2f}",
-            xlabel="$z^2$",
-            xlim=(-0.28, 0.28),
-            ylim=(-0.28, 0.28),
-        )
+        square(ax, 0.28, title=f"{name}\ncoherence {score:.2f}", xlabel="$z^2$")
     row[0].set_ylabel("$z^3$")
     told = []
     for name, score in zip(names, scores, strict=True):

@@ -22,6 +22,7 @@ from clbook.style import (
     name_lines,
     plane,
 )
+from clbook_book.course.drawing import arrows, bare, by_class
 from clbook_book.course.why.parts import Linked, Part
 
 TABLE, LAYER, DEEP = colour(8), colour(7), colour(4)
@@ -103,9 +104,8 @@ def _parts(ax, above, half) -> list[Part]:
         panel.text(0, -1.5, f"lost: {lost}", color=OWN, gid="lost", **below)
         parts.append(Part(*READ_ON[name], [panel], (STRIP, 1)))
     for panel in ax.values():
-        panel.set(xticks=[], yticks=[], aspect="equal")
-        panel.grid(False)
-        panel.spines[:].set_visible(False)
+        panel.set_aspect("equal")
+        bare(panel)
     return [*parts, Part(*LOST, [ax[name] for name in above], (0, STRIP))]
 
 
@@ -137,17 +137,8 @@ def _circle(angles):
 def _arrows(ax, places, moves, tone, width=0.012):
     """Arrows from `places` along `moves`, both (n, 2), with a dot at the foot of each."""
     _dots(ax, places, 9, f"feet {tone}")
-    ax.quiver(
-        *places.T,
-        *moves.T,
-        color=tone,
-        width=width,
-        headwidth=3.5,
-        angles="xy",
-        scale_units="xy",
-        scale=1,
-        gid=f"arrows {tone}",
-    )
+    look = {"width": width, "headwidth": 3.5, "gid": f"arrows {tone}"}
+    arrows(ax, places, moves, color=tone, **look)
 
 
 def _dots(ax, points, size, gid, inside=INK, marker="o"):
@@ -213,10 +204,7 @@ def one(result: Result) -> Picture:
     )
     config, z = result.config, result.z[-1]
     seen = z @ plane(z)
-    for k in range(config.groups):
-        ax["symbols"].scatter(
-            *seen[result.meaning == k].T, s=16, color=colour(k), linewidths=0, gid=f"class {k}"
-        )
+    by_class(ax["symbols"], seen, result.meaning, 16)
     ax["symbols"].set(
         xticks=[],
         yticks=[],
