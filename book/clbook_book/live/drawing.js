@@ -16,7 +16,7 @@ window.clbookDrawing ??= (() => {
     const g = canvas.getContext("2d");
     g.setTransform(zoom, 0, 0, zoom, 0, 0);
     g.clearRect(0, 0, w, h);
-    return { g, w, h, INK, MUTED };
+    return { g, w, h, INK, MUTED, GROUND };
   }
   function bright(colour) { // of letters: then what they stand on is dark
     const [r = 0, g = 0, b = 0] = colour.match(/[\d.]+/g)?.map(Number) ?? []; // "" of a figure that has been taken away

@@ -76,14 +76,14 @@ window.clbookPull ??= (() => {
     // --- pictures ---
     const on = (place, values, i) => [place.toX(values[2 * i]), place.toY(values[2 * i + 1])];
     function ofData() {
-      const picture = sized(data), { g } = picture, far = Math.max(...Array.from(x, Math.abs), 0.5);
+      const picture = sized(data), { g, GROUND } = picture, far = Math.max(...Array.from(x, Math.abs), 0.5);
       const place = places.data = plane(picture, [-1.15 * far, 1.15 * far]);
       const column = who.map((i) => entry(i, chosen)), largest = Math.max(...column.map(Math.abs), 1e-9);
       cross(g, place, picture);
       for (const i of who) { // as large as they are coupled to the chosen one; hollow where the sign is negative
         const weight = Math.abs(column[i]) / largest, radius = 4.5 * (0.5 + weight);
         dot(g, ...on(place, x, i), radius, colours[labels[i]], 0.25 + 0.7 * weight, labels[i]);
-        if (column[i] < -0.05 * column[chosen]) dot(g, ...on(place, x, i), radius / 2, "#fff", 1, labels[i]);
+        if (column[i] < -0.05 * column[chosen]) dot(g, ...on(place, x, i), radius / 2, GROUND, 1, labels[i]);
       }
       ring(g, ...on(place, x, chosen));
     }
@@ -123,10 +123,10 @@ window.clbookPull ??= (() => {
       g.setLineDash([]);
     }
     function ofMatrix() {
-      const { g, w, h, INK } = sized(matrix), side = Math.min(w, h) / n, K = run().recorded.kernel;
-      const largest = Math.max(...K.map(Math.abs), 1e-9);
+      const { g, w, h, INK, GROUND } = sized(matrix), side = Math.min(w, h) / n, K = run().recorded.kernel;
+      const largest = Math.max(...K.map(Math.abs), 1e-9), zero = parseInt(GROUND.slice(1, 3), 16); // a zero is as the ground
       K.forEach((v, k) => {
-        const share = Math.abs(v) / largest, shade = SHADES[v < 0 ? 1 : 0].map((c) => Math.round(255 + (c - 255) * share));
+        const share = Math.abs(v) / largest, shade = SHADES[v < 0 ? 1 : 0].map((c) => Math.round(zero + (c - zero) * share));
         g.fillStyle = `rgb(${shade})`;
         g.fillRect(k % n * side, Math.floor(k / n) * side, side + 0.5, side + 0.5);
       });
