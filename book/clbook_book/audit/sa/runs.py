@@ -749,15 +749,36 @@ def from_one_angle(runs):
     return runs
 
 
-@functools.cache
-def tables_from_one_angle():
-    """{"cka", "rho": (seeds,) of the similarities of CL and NSCL at the end of these runs}, repeated step by step."""
-    training = weights.FromOneAngle(combined(COLLAPSED, seed=FIVE))
+def descended(training) -> tuple[np.ndarray, dict]:
+    """Distance of the weights of CL and NSCL after each step, (seeds, T); {"cka", "rho": (seeds,) of the similarities
+    at the end}."""
     s = training.state
     _, w = s.weights  # (R, 2, p)
+    apart = []
     for t in range(training.steps):
         slopes, _ = training.slopes(s, w, t)
         w = w - s.eta[:, 0] * slopes
+        apart.append(weights.length(w[:, 0] - w[:, 1]).numpy())
     tables = training.table(w, s.x[:, None].expand(-1, 2, -1, -1))
     scores = surrogate.similarity_scores(*tables.unbind(1))
-    return {name: scores[name].numpy() for name in ("cka", "rho")}
+    return np.array(apart).T, {name: scores[name].numpy() for name in ("cka", "rho")}
+
+
+@functools.cache
+def tables_from_one_angle():
+    """{"cka", "rho": (seeds,) of the similarities of CL and NSCL at the end of these runs}, repeated step by step."""
+    _, scores = descended(weights.FromOneAngle(combined(COLLAPSED, seed=FIVE)))
+    return scores
+
+
+class BesideInputs(weights.FromOneAngle):
+    """The same angles beside the input itself, which has nine tenths of the embedding's squared length."""
+
+    def embed(self, w, x):
+        return torch.cat([0.9**0.5 * x, 0.1**0.5 * super().embed(w, x)], -1)
+
+
+@functools.cache
+def beside_inputs():
+    """`descended` of these, at ten times the step size."""
+    return descended(BesideInputs(combined(COLLAPSED.replace(eta=2.0), seed=FIVE)))
