@@ -155,8 +155,8 @@ def grows_while_aligned(beside_inputs):
     grown = apart[:, -1] / apart[:, 4]
     times = np.log(straight(np.log(steps), logs) / straight(steps, logs))
     return Finding(
-        f"grown {span(grown, ',.0f')} times from step 5 to {steps[-1]}; at the end CKA at least {scores['cka'].min():.4f}, "
-        f"rho at most {scores['rho'].max():.3f}",
+        f"grown {span(grown, ',.0f')} times from step 5 to {steps[-1]}; at the end CKA at least "
+        f"{scores['cka'].min():.4f}, rho at most {scores['rho'].max():.3f}",
         *map(Every, (times, np.log10(grown) - 3, 0.1 - scores["rho"])),
     )
 
@@ -232,7 +232,8 @@ def rapidly(class_deltas, imagenet_batches):
     few, many = class_deltas[2] / class_deltas[10], class_deltas[100] / class_deltas[1000]
     batch = imagenet_batches[128, 1.0] / imagenet_batches[1024, 1.0]
     return Finding(
-        f"falls {few:.1f} times from 2 to 10 classes, {many:.2f} times from 100 to 1000; {batch:.1f} times from B = 128 to 1024",
+        f"falls {few:.1f} times from 2 to 10 classes, {many:.2f} times from 100 to 1000; {batch:.1f} times from B = 128 "
+        "to 1024",
         few - 2,
         batch - 2,
         2 - many,
