@@ -232,8 +232,8 @@ def rapidly(class_deltas, imagenet_batches):
     few, many = class_deltas[2] / class_deltas[10], class_deltas[100] / class_deltas[1000]
     batch = imagenet_batches[128, 1.0] / imagenet_batches[1024, 1.0]
     return Finding(
-        f"falls {few:.1f} times from 2 to 10 classes, {many:.2f} times from 100 to 1000; {batch:.1f} times from B = 128 "
-        "to 1024",
+        f"falls {few:.1f} times from 2 to 10 classes, {many:.2f} times from 100 to 1000; {batch:.1f} times from "
+        "B = 128 to 1024",
         few - 2,
         batch - 2,
         2 - many,
