@@ -14,7 +14,7 @@ TOTALS = {  # nodes of a part, at most
     "book/clbook_book/live": 14_290,
     "book/clbook_book/records": 3_340,
     "book/clbook_book/course": 43_950,
-    "book/clbook_book/audit": 46_650,
+    "book/clbook_book/audit": 46_920,
 }
 FUNCTION = 60  # lines of one function, at most, without its docstring
 
