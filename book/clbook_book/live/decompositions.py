@@ -47,11 +47,6 @@ def addcmul(x, y, z, value=1):
     return x + value * (y * z)
 
 
-def addcdiv(x, y, z, value=1):
-    """x + value y / z."""
-    return x + value * (y / z)
-
-
 def lerp(x, y, weight):
     """x + weight (y - x)."""
     return x + weight * (y - x)
@@ -102,11 +97,6 @@ def vector_norm(x, ord=2, dim=None, keepdim=False, dtype=None):
     if ord == 2:
         return (x * x).sum(dim, keepdim).sqrt()
     return x.abs().amax(dim, keepdim)
-
-
-def cdist(a, b, p, mode):
-    """Euclidean distances of all pairs."""
-    return (a.unsqueeze(-2) - b.unsqueeze(-3)).square().sum(-1).sqrt()
 
 
 def qr(a, mode="reduced"):
@@ -233,7 +223,6 @@ def ndtri(p):
 
 OWN = {
     "addcmul": addcmul,
-    "addcdiv": addcdiv,
     "lerp": lerp,
     "add": torch.add,
     "sub": torch.sub,
@@ -256,7 +245,6 @@ WHOLE = {
     aten.repeat.default: repeat,
     aten.var_mean.correction: var_mean,
     aten.linalg_vector_norm.default: vector_norm,
-    aten._cdist_forward.default: cdist,
     aten.rsqrt.default: lambda x: 1 / x.sqrt(),
     aten.square.default: lambda x: x * x,
     aten.constant_pad_nd.default: pad,
@@ -276,13 +264,11 @@ TORCH_OWN = (
     "_log_softmax",
     "_softmax",
     "addcmul",
-    "addcdiv",
     "lerp",
     "baddbmm",
     "reciprocal",
     "rsub",
     "native_layer_norm",
-    "special_xlogy",
     "silu",
     "gelu",
     "softplus",

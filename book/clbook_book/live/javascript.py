@@ -48,8 +48,6 @@ CHEAP = {
     "bitwise_or": "{0}|{1}",
     "logical_and": "({0}&&{1})?1:0",
     "logical_or": "({0}||{1})?1:0",
-    "minimum": "Math.min({0},{1})",
-    "maximum": "Math.max({0},{1})",
     "remainder": "({0}%{1}+{1})%{1}",
     "fmod": "{0}%{1}",
     "where": "{0}?{1}:{2}",
@@ -72,7 +70,6 @@ COSTLY = {
     "sigmoid": "1/(1+exp(-{0}))",
     "sin": "Math.sin({0})",
     "cos": "Math.cos({0})",
-    "atan2": "Math.atan2({0},{1})",
     "pow": "Math.pow({0},{1})",
 }
 POWERS = {
@@ -87,10 +84,10 @@ ROUNDED = {"floor": "Math.floor({0}/{1})", "trunc": "Math.trunc({0}/{1})"}
 # Operations whose result jumps: they see each number as torch keeps it, in single precision, and not as JavaScript has
 # computed it, in double. Else `x + b === m`, m being the largest x + b in an array of single precision, is never true.
 JUMPS = {"ge", "gt", "le", "lt", "eq", "ne", "remainder", "fmod", "floor"}
-# Other views of the same numbers: nothing is computed, only shape, strides and offset change.
+# Other views of the same numbers: nothing is computed, only shape, strides and offset change. All others, such as a
+# transpose, are made of these by then.
 VIEWS = {
     "view",
-    "_unsafe_view",
     "unsqueeze",
     "squeeze",
     "expand",
@@ -98,15 +95,11 @@ VIEWS = {
     "slice",
     "select",
     "diagonal",
-    "transpose",
-    "t",
     "unfold",
     "split_with_sizes",
-    "split",
-    "unbind",
 }
 # Operations that give their argument, of another type perhaps: a graph changes no tensor in place, so needs no copies.
-SAME = {"alias", "detach", "clone", "lift_fresh_copy", "_to_copy", "copy"}
+SAME = {"alias", "clone", "lift_fresh_copy", "_to_copy", "copy"}
 FILLS = {"full": 1, "full_like": 1, "scalar_tensor": 0}  # which argument is the number
 TYPES = {
     torch.float32: "Float32Array",
