@@ -30,16 +30,18 @@ window.clbookBlock ??= (() => {
     for (const button of all("[data-do]")) button.addEventListener("click", actions[button.dataset.do]);
     ((window.clbook ??= {}).explorers ??= {})[setup.name] = offers;
   }
-  // Of a moved one: buttons with data-way choose a program, and its pictures stand in the place of the still one, drawn
-  // anew at another size.
+  // Of a moved one: buttons with data-way choose a program, and its pictures stand in the place of the still one.
   function shown(block, { actions, choose, show, offers }) {
     for (const button of block.all("[data-way]")) button.addEventListener("click", () => choose(Number(button.dataset.way)));
     opened(block, actions, offers);
     block.part("img").hidden = true;
     block.part(".clbook-pair").hidden = false;
     actions.reset();
-    new ResizeObserver(() => show()).observe(block.part(".clbook-pair"));
-    new MutationObserver(() => show()).observe(document.documentElement, { attributeFilter: ["data-theme"] });
+    redrawn(block.part(".clbook-pair"), show);
+  }
+  function redrawn(where, draw) { // at another size of the element `where`, and in the other theme
+    new ResizeObserver(() => draw()).observe(where);
+    new MutationObserver(() => draw()).observe(document.documentElement, { attributeFilter: ["data-theme"] });
   }
   const pressed = (buttons, which) => // the buttons of which one is chosen, each with its number
     buttons.forEach((button, k) => button.setAttribute("aria-pressed", String(which(button, k))));
@@ -88,5 +90,5 @@ window.clbookBlock ??= (() => {
     }
     return found;
   }
-  return { reduced, begun, made, makers, moved, opened, shown, pressed, pointed, keyed, nearest };
+  return { reduced, begun, made, makers, moved, opened, shown, redrawn, pressed, pointed, keyed, nearest };
 })();

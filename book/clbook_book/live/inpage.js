@@ -6,7 +6,7 @@ window.clbookHere ??= (() => {
   const tasks = window.clbookTasks; // of tasks.js
   const shared = window.clbookShared; // what all workers begin with: stands before this script
   const { EYE, said, ticks, when, sized, head, meters, draw, layout } = window.clbookDrawing; // of drawing.js
-  const { reduced, begun, made, makers, opened, pressed, pointed, keyed } = window.clbookBlock; // of block.js
+  const { reduced, begun, made, makers, opened, redrawn, pressed, pointed, keyed } = window.clbookBlock; // of block.js
   const PINS = 3; // pictures beside each other, the running one included
 
   function here(figure) {
@@ -382,8 +382,7 @@ window.clbookHere ??= (() => {
     const rest = () => idle(() => { if (figure.isConnected && !tried) preview(); });
     if (document.readyState === "complete") rest();
     else addEventListener("load", rest);
-    new ResizeObserver(paint).observe(canvas.parentNode);
-    new MutationObserver(paint).observe(document.documentElement, { attributeFilter: ["data-theme"] });
+    redrawn(canvas.parentNode, paint);
     refresh();
     if (ask) pose();
     say(ready());
