@@ -5,7 +5,7 @@
   const COLOURS = ["#2576B6", "#D55E00", "#009E73", "#CC79A7", "#B8860B", "#7A5195", "#5B6470", "#1B9AAA", "#A23B3B", "#5A8F29"];
   const NEAR = 12, VOTES = 5, EXAGGERATED = 1.5, RATE = 0.9, MOMENTUM = 0.8, WIDTH = 14; // of the map: as large as numbers of t-SNE are
   const FEW = 300, TILE = 26, REST = 150; // pictures on a phone; pixels of one on the map; frames after which the map rests
-  const { make, draws, Generator } = new Function(panel.more.code)(), reduced = matchMedia("(prefers-reduced-motion: reduce)");
+  const { make, draws, Generator } = new Function(panel.more.code)(), { reduced, made, pressed } = window.clbookBlock;
   const canvas = figure.querySelector("canvas"), states = new WeakMap();
   let flat = false, chosen = 7, shown = null; // shown: what is in the picture last, {run, state, box}
 
@@ -138,18 +138,17 @@
   }
 
   // --- below the picture ---
-  const host = Object.assign(document.createElement("div"), { className: "clbook-pictures" });
+  const host = made("div", { className: "clbook-pictures" });
   host.innerHTML = `<p class="clbook-readout"></p>
     <div class="clbook-row"><span>map</span><div class="clbook-choices" role="group" aria-label="map"></div></div>
     <div class="clbook-row"><span>count as the same</span><div class="clbook-choices" role="group" aria-label="what counts as the same picture"></div></div>
     <div class="clbook-strips"></div>`;
   figure.querySelector(".clbook-canvas").after(host);
   const [maps, same] = host.querySelectorAll(".clbook-choices");
-  function button(row, text, act) {
-    const made = Object.assign(document.createElement("button"), { type: "button", textContent: text });
-    made.addEventListener("click", act);
-    row.append(made);
-    return made;
+  function button(row, text, onclick) {
+    const own = made("button", { type: "button", textContent: text, onclick });
+    row.append(own);
+    return own;
   }
   const kinds = ["neighbours", "flat projection"].map((text, k) => button(maps, text, () => {
     flat = k === 1;
@@ -157,12 +156,10 @@
     changed();
     paint();
   }));
-  const offers = Object.entries(presets).map(([text, values]) => ({ values, made: button(same, text, () => set(values)) }));
+  const offers = Object.entries(presets).map(([text, values]) => button(same, text, () => set(values)));
   const strips = Object.fromEntries([["views", "a picture, and four views of it"], ["pixels", "nearest by pixels"], ["network", "nearest by the network"]].map(([name, text]) => {
-    const strip = document.createElement("p"), own = document.createElement("canvas");
-    own.setAttribute("role", "img");
-    own.setAttribute("aria-label", text);
-    strip.append(Object.assign(document.createElement("span"), { textContent: text }), own);
+    const strip = made("p"), own = made("canvas", { role: "img", ariaLabel: text });
+    strip.append(made("span", { textContent: text }), own);
     host.querySelector(".clbook-strips").append(strip);
     return [name, own];
   }));
@@ -196,15 +193,15 @@
     for (const [name, value] of Object.entries(settings)) if (viewed.inputs[`given.${name}`]) viewed.inputs[`given.${name}`][0] = value;
     viewed.prepare();
     viewed.step(true);
-    const made = sheet(viewed.outputs.views, Array(viewed.outputs.views.length / size).fill(shown.run.labels[chosen]));
-    strip(strips.views, 1 + made.width / side, (g, k) =>
-      g.drawImage(k ? made : own, side * (k ? k - 1 : chosen), 0, side, side, (side + 2) * k, 0, side, side));
+    const found = sheet(viewed.outputs.views, Array(viewed.outputs.views.length / size).fill(shown.run.labels[chosen]));
+    strip(strips.views, 1 + found.width / side, (g, k) =>
+      g.drawImage(k ? found : own, side * (k ? k - 1 : chosen), 0, side, side, (side + 2) * k, 0, side, side));
     strips.views.setAttribute("aria-label", `${classes} ${shown.run.labels[chosen]}, and views of it at these settings`);
   }
   function changed() { // settings, or what is drawn of them
     const settings = now();
-    kinds.forEach((made, k) => made.setAttribute("aria-pressed", String(flat === (k === 1))));
-    for (const { values, made } of offers) made.setAttribute("aria-pressed", String(Object.entries(values).every(([name, value]) => settings[name] === value)));
+    pressed(kinds, (_, k) => flat === (k === 1));
+    pressed(offers, (_, k) => Object.entries(Object.values(presets)[k]).every(([name, value]) => settings[name] === value));
     views();
   }
   function choose(i) {
