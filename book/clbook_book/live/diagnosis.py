@@ -23,6 +23,7 @@ from clbook.diagnose.wording import TWO_VIEWS
 from clbook.explore.static import file, filled
 from clbook.style import CLASS_COLOURS
 from clbook_book.live import sizes
+from clbook_book.live.kept import kept
 from clbook_book.live.page import shared_code
 
 # Sizes for which the functions are traced, with more points than dimensions; turned round for fewer.
@@ -114,6 +115,11 @@ def place(share: float) -> float:
 @functools.cache
 def program() -> str:
     """JavaScript of `measures.two_views`: the functions tall(n, d), for n > d, and wide(n, d)."""
+    return kept(written, str, [sizes.__name__], TALL)
+
+
+def written() -> str:
+    """`program`, which takes seconds."""
     # Which matrix products are small depends on n < d or n > d, and so do the texts: one function for each.
     wide = [(d, n) for n, d in TALL]
     return sizes.written(TALL, "tall") + "\n" + sizes.written(wide, "wide")

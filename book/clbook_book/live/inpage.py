@@ -8,20 +8,18 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import hashlib
 import types
-import warnings
 from collections.abc import Callable, Collection, Mapping, Sequence
 
 from clbook import environment, style
 from clbook.explore import controls
 from clbook.explore.static import Block, file, filled, said
 from clbook.explore.subject import quantities
-from clbook.results.fingerprint import digest, edited, modules
-from clbook.results.store import cached, path_of, read, save
+from clbook.results.store import cached, path_of
 from clbook.results.sweep import Bar, combined, often
 from clbook.training.loop import Training, recorded_times, training_of
 from clbook.training.settings import Settings, expect, fields
+from clbook_book.live.kept import kept
 from clbook_book.live.page import Program, program, shared_code
 from clbook_book.live.panels import Panel, check, points
 from clbook_book.live.ranges import knobs
@@ -185,21 +183,9 @@ def stored(
     """`page.program`, which takes seconds: kept beside the runs, found by the same code and arguments alone."""
     trace = functools.partial(program, kind, config, settings, name, seen)
     run = path_of(kind.run, config)  # its name says all that a run depends on
-    writing = modules(program.__module__).values()
-    if run is None or edited(writing):
+    if run is None:
         return trace()
-    by = [run.name, *sorted(map(digest, writing)), list(settings), name, sorted(seen)]
-    path = (
-        environment.cache_folder()
-        / "programs"
-        / f"{hashlib.sha256(repr(by).encode()).hexdigest()[:40]}.pkl"
-    )
-    made = read(path, config, Program)
-    if made is None:
-        made = trace()
-        if failed := save(path, config, made):
-            warnings.warn(f"what trains in the page is not stored: {failed}", stacklevel=2)
-    return made
+    return kept(trace, Program, [program.__module__], [run.name, [*settings], name, sorted(seen)])
 
 
 def written(traced: Sequence[Program]) -> str:
