@@ -510,8 +510,7 @@ def differences(name: str) -> list[str]:
         again, kept = again[..., :times], whole[..., :times]
         if np.allclose(again, kept, equal_nan=True, **close):
             continue
-        both = np.isnan(again) & np.isnan(kept)
-        off = np.where(both, 0.0, abs(again - kept)).max()
+        off = np.where(np.isnan(again) & np.isnan(kept), 0.0, abs(again - kept)).max()
         allowed = 0.0
         for shake in () if alone else SHAKES:
             other = shaken(shake)[curve][0][..., : again.shape[-1]]

@@ -22,8 +22,7 @@ def packed(value) -> xarray.Dataset:
     A tuple becomes a list, a tensor an array.
     """
     found = xarray.Dataset()
-    text = json.dumps(_pack(value, "value", found))
-    found[STRUCTURE] = ((), text)
+    found[STRUCTURE] = ((), json.dumps(_pack(value, "value", found)))
     return found
 
 
@@ -44,8 +43,7 @@ def _pack(value, name: str, found: xarray.Dataset):
     if isinstance(value, dict):
         pairs = []
         for key, inner in value.items():
-            path = f"{name} {key}".replace("/", "|")
-            pairs.append([repr(key), _pack(inner, path, found)])
+            pairs.append([repr(key), _pack(inner, f"{name} {key}".replace("/", "|"), found)])
         return {"pairs": pairs}
     if isinstance(value, (list, tuple)):
         shapes = {getattr(inner, "shape", ()) for inner in value}
@@ -90,6 +88,5 @@ def beginning(function, kept) -> dict[str, tuple[np.ndarray, np.ndarray]]:
     again = function() if seeds is None else function(seeds=seeds.default[:1])
     before, found = dict(leaves(kept)), {}
     for name, array in leaves(again):
-        corner = tuple(map(slice, array.shape))
-        found[name] = array, before[name][corner]
+        found[name] = array, before[name][tuple(map(slice, array.shape))]
     return found

@@ -437,8 +437,7 @@ def spectra():
 
 def _covariances(n: int, seed: int) -> torch.Tensor:
     """(2, 8, 8) of the data and within pairs, from n pairs without content."""
-    generator = torch.Generator().manual_seed(seed)
-    return flow.covariances(*collapse.pairs(n, 0, 0.3, generator))
+    return flow.covariances(*collapse.pairs(n, 0, 0.3, torch.Generator().manual_seed(seed)))
 
 
 @functools.cache

@@ -65,59 +65,37 @@ def maps():
     return landscape.forget(landscape.MapsConfig())
 
 
-@functools.cache
-def by_tau():
-    """The loss over the number of even places, at six temperatures."""
-    few = landscape.Config(clusters=2, copies=1)
-    taus = (0.5, 0.2, 0.1, 0.05, 0.02, 0.01)
-    return sweep(landscape.run, combined(few, tau=taus))
+def on_landscape(configs):
+    """A function that gives the landscape's Results with these settings, once in a process."""
+    return functools.cache(lambda: sweep(landscape.run, configs))
 
 
-@functools.cache
-def by_tolerance():
-    """The thresholds at which the loss is level, for three tolerances."""
-    few = landscape.Config(clusters=2, copies=1)
-    return sweep(landscape.run, combined(few, tolerance=(0.1, 0.01, 1e-4)))
+PLACES = landscape.Config(copies=1)  # even, with a point each
+FEW = PLACES.replace(clusters=2)
 
-
-@functools.cache
-def finite():
-    """16 even places with 1, 4 and 16 points each."""
-    places = landscape.Config(clusters=16)
-    return sweep(landscape.run, combined(places, copies=(1, 4, 16)))
-
-
-@functools.cache
-def still():
-    """Five even points of the circle, five points at one place, five random points."""
-    even = landscape.Config(clusters=5, copies=1)
-    one = landscape.Config(clusters=1, copies=5)
-    random = even.replace(arrangement="random", seed=5)
-    return sweep(landscape.run, [even, one, random])
-
-
-@functools.cache
-def solids():
-    """The simplex and the cross-polytope in three and four dimensions, the cross-polytope in five."""
-    solids = ((3, 4), (3, 6), (4, 5), (4, 8), (5, 10))
-    configs = [landscape.Config(dim=d, clusters=k, copies=1) for d, k in solids]
-    return sweep(landscape.run, configs)
-
-
-@functools.cache
-def saddles():
-    """Even places of the circle that several points share."""
-    pairs = ((4, 5), (8, 4), (3, 10))
-    configs = [landscape.Config(clusters=k, copies=m) for k, m in pairs]
-    return sweep(landscape.run, configs)
-
-
-@functools.cache
-def alone():
-    """Even points of the circle with a place each, at three temperatures."""
-    places = landscape.Config(copies=1)
-    configs = combined(places, clusters=(3, 4, 5, 8, 16), tau=(0.05, 0.2, 0.5))
-    return sweep(landscape.run, configs)
+# The loss over the number of even places, at six temperatures.
+by_tau = on_landscape(combined(FEW, tau=(0.5, 0.2, 0.1, 0.05, 0.02, 0.01)))
+# The thresholds at which the loss is level, for three tolerances.
+by_tolerance = on_landscape(combined(FEW, tolerance=(0.1, 0.01, 1e-4)))
+# 16 even places with 1, 4 and 16 points each.
+finite = on_landscape(combined(landscape.Config(clusters=16), copies=(1, 4, 16)))
+# Five even points of the circle, five points at one place, five random points.
+FIVE_POINTS = PLACES.replace(clusters=5)
+still = on_landscape(
+    [
+        FIVE_POINTS,
+        landscape.Config(clusters=1, copies=5),
+        FIVE_POINTS.replace(arrangement="random", seed=5),
+    ]
+)
+# The simplex and the cross-polytope in three and four dimensions, the cross-polytope in five.
+SOLIDS = (3, 4), (3, 6), (4, 5), (4, 8), (5, 10)
+solids = on_landscape([PLACES.replace(dim=d, clusters=k) for d, k in SOLIDS])
+# Even places of the circle that several points share.
+SHARED = (4, 5), (8, 4), (3, 10)
+saddles = on_landscape([landscape.Config(clusters=k, copies=m) for k, m in SHARED])
+# Even points of the circle with a place each, at three temperatures.
+alone = on_landscape(combined(PLACES, clusters=(3, 4, 5, 8, 16), tau=(0.05, 0.2, 0.5)))
 
 
 @functools.cache
@@ -125,8 +103,7 @@ def variations():
     """{direction: the second variation at five even points, by derivative and by formula}."""
     z = landscape.even(5, 2)
     turn = torch.stack([-z[:, 1], z[:, 0]], 1)
-    generator = torch.Generator().manual_seed(0)
-    draws = torch.randn(5, 1, generator=generator, dtype=z.dtype)
+    draws = torch.randn(5, 1, generator=torch.Generator().manual_seed(0), dtype=z.dtype)
     return {
         "random h": second_variation(z, turn * draws, 0.2),
         "rotation": second_variation(z, turn, 0.2),
@@ -527,8 +504,7 @@ def flows():
     found = []
     for a, b, c in ((3, 1, 2), (5, -1, 1)):
         for _ in range(3):
-            start = draw.uniform(-0.5, 0.5, 20)
-            found.append(repair.still_kernel(a, b, c, start, t=1.0, tau=0.5))
+            found.append(repair.still_kernel(a, b, c, draw.uniform(-0.5, 0.5, 20), t=1.0, tau=0.5))
     return found
 
 

@@ -454,8 +454,7 @@ REPEATING = surrogate.Config(classes=4, n=4, tau=5.0, eta=0.5, steps=1, replacem
 @functools.cache
 def repeats():
     """One step of eq. 1 on four points, drawn with replacement: of each seed five batch sizes, 16 to 4096."""
-    configs = combined(REPEATING, seed=FIVE, batch=(16, 64, 256, 1024, 4096))
-    return sweep(surrogate.run, configs)
+    return sweep(surrogate.run, combined(REPEATING, seed=FIVE, batch=(16, 64, 256, 1024, 4096)))
 
 
 @functools.cache
@@ -474,8 +473,7 @@ def sides():
     }
     found = {}
     for name, base in settings.items():
-        configs = combined(base, seed=THREE)
-        found[name] = np.array([lemmas.quotients(config) for config in configs])
+        found[name] = np.array([lemmas.quotients(config) for config in combined(base, seed=THREE)])
     return found
 
 
@@ -577,8 +575,7 @@ def one_step(within: float, between: float, view: float, tau: float, eta: float)
     cosines = torch.where(labels[:, None] == labels, within, between).double().fill_diagonal_(1)
     start = torch.cat([cosines, view * cosines], 1)
     tables = torch.stack([start, start])
-    every = torch.ones(64, dtype=torch.float64)
-    slopes = surrogate.batch_gradients(tables, every, labels, tau)
+    slopes = surrogate.batch_gradients(tables, torch.ones(64, dtype=torch.float64), labels, tau)
     return surrogate.similarity_scores(*(tables - eta * slopes))
 
 
@@ -628,8 +625,7 @@ def masses():
         z1, z2, labels = surrogate.views(config)
         sims = surrogate.table(z1, z2)
         found += [lemmas.mass_shares(sims, labels, tau) for tau in (0.1, 1.0, 5.0)]
-    equal = torch.ones_like(sims)
-    found.append(lemmas.mass_shares(equal, labels, 0.1))
+    found.append(lemmas.mass_shares(torch.ones_like(sims), labels, 0.1))
     return np.array(found)
 
 
