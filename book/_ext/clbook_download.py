@@ -51,7 +51,9 @@ HIDDEN = (
     re.compile(r'<span class="bar".*?</span>', re.DOTALL),
 )
 # A formula of several lines, which a quotation cannot have.
-FORMULA = re.compile(r"^( *)(\$\$\n.*?\n *\$\$)$", re.DOTALL | re.MULTILINE)
+FORMULA = re.compile(
+    r"^( *)(\\begin\{equation\*\}\n.*?\n *\\end\{equation\*\})$", re.DOTALL | re.MULTILINE
+)
 FOLDED = "\f"  # around a text that is folded
 SETS = re.compile(r'<a href="(#[\w-]+:[^"]+)"')  # a link that sets an explorer
 SPECIAL = re.compile(r"([\\`*_$<~])")
@@ -179,7 +181,8 @@ class Page:
             return tex
         if "\\\\" in tex and r"\begin{" not in tex:  # as Sphinx does
             tex = f"\\begin{{aligned}}\n{tex}\n\\end{{aligned}}"
-        return f"$$\n{tex}{tag}\n$$"
+        # JupyterLab's extension for MyST numbers what stands between dollars, by itself.
+        return f"\\begin{{equation*}}\n{tex}{tag}\n\\end{{equation*}}"
 
     def literal_block(self, node) -> str:
         return f"```{node.get('language', '').replace('ipython3', 'python')}\n{node.astext()}\n```"
