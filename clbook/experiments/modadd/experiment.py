@@ -217,7 +217,7 @@ class Samples:
         pmi: (N, 2 N k) pointwise mutual information of symbol and context in that split.
     """
 
-    def __init__(self, config: Config):
+    def __init__(self, config: Config, whole: bool = False):
         generator = stream(config.seed, SAMPLES)
         self.generator = generator
         N = config.N
@@ -225,7 +225,9 @@ class Samples:
         count = len(symbols)
         if config.misaligned == "shuffled":
             symbols = symbols[torch.randperm(count, generator=generator)]
-        kept = torch.randperm(count, generator=generator)[: config.samples]
+        kept = torch.randperm(count, generator=generator)
+        if not whole:
+            kept = kept[: config.samples]
         self.symbols = symbols[kept]
         self.contexts = contexts[kept]
         one = torch.randint(N, (1,), generator=generator).tolist()
