@@ -34,7 +34,7 @@ from clbook.training.settings import (
 from clbook.training.streams import Draws, stream, streams
 
 MIXING, WEIGHTS, PAIRS, TESTED = range(4)  # purposes of the streams of random numbers
-COSINE = 0  # purpose of the stream of `pair_cosine`
+COSINE = 0  # of the stream of `pair_cosine`: MIXING's, too, but what is drawn there never meets a network's weights
 
 LOSS_ON = 256  # pairs on which the recorded loss is measured
 LEAST_TESTED = 1000  # latents on which a run's R^2 is measured, at least; a wide encoder needs more
