@@ -28,7 +28,13 @@ class Div(Directive):
         kind, *name = self.arguments
         if kind not in self.kinds:
             raise self.error(f"kind = {kind!r}: allowed are {', '.join(self.kinds)}")
-        made = self.kinds[kind](
+        directive = self.kinds[kind]
+        least = directive.required_arguments
+        counts = range(least, least + directive.optional_arguments + 1)
+        if len(name) not in counts:
+            few = " or ".join(map(str, counts))
+            raise self.error(f"names = {name} are not allowed: {{div}} {kind} has {few}")
+        made = directive(
             kind, name, self.options, self.content, self.lineno, self.content_offset,
             self.block_text, self.state, self.state_machine,
         )  # fmt: skip

@@ -3,8 +3,12 @@
 import re
 
 import pytest
+from clbook_div import Div
 from clbook_predict import Predict
 from clbook_quiz import Quiz
+from docutils.core import publish_doctree
+from docutils.parsers.rst import directives
+from myst_parser.docutils_ import Parser
 from sources import CHAPTERS, NOTEBOOKS, markdown
 
 
@@ -47,3 +51,17 @@ def test_a_question_is_read_and_one_that_cannot_be_answered_is_refused(old, new,
         Quiz.read(GOOD.replace(old, new))
     with pytest.raises(ValueError, match="a prediction has three"):
         Predict.read(GOOD)
+
+
+@pytest.mark.parametrize(
+    ("kind", "said"), [("predict", r"\[\] .* has 1"), ("quiz x", "'x'.* has 0")]
+)
+def test_a_div_with_a_name_too_few_or_too_many_is_told_with_page_and_line(
+    monkeypatch, capsys, kind, said
+):
+    monkeypatch.setattr(Div, "kinds", {"predict": Predict, "quiz": Quiz})
+    monkeypatch.setitem(directives._directives, "div", Div)
+    how = {"myst_enable_extensions": ["colon_fence"]}
+    text = f"Text.\n\n:::{{div}} {kind}\n{GOOD}\n:::"
+    publish_doctree(text, source_path="page.md", parser=Parser(), settings_overrides=how)
+    assert re.search(rf"page.md:3: .*names = .*{said}", capsys.readouterr().err)

@@ -30,18 +30,12 @@ def test_named_scripts_and_style_sheets_become_files_and_others_stay(tmp_path):
     assert texts == [style, script]
 
 
-def test_other_contents_get_another_name_and_the_same_ones_the_same(tmp_path):
-    first = linked(tmp_path, '<script data-file="toy">a()</script>')
-    assert linked(tmp_path, '<script data-file="toy">a()</script>') == first
-    assert linked(tmp_path, '<script data-file="toy">b()</script>') != first
-    assert len(list((tmp_path / "_static").iterdir())) == 2
-
-
-def test_a_page_has_each_file_once(tmp_path):
+def test_a_page_has_each_file_once_and_other_contents_another(tmp_path):
     block = '<style data-file="toy">p {}</style><script data-file="toy">a()</script><p>block</p>'
     page = linked(tmp_path, block + block + '<script data-file="toy">b()</script>')
     assert page.count("<link") == 1 and page.count("<script") == 2 and page.count("block") == 2
     assert linked(tmp_path, block).count("<script") == 1, "another page has it too"
+    assert len(list((tmp_path / "_static").iterdir())) == 3
 
 
 def test_a_page_without_a_body_stays(tmp_path):
