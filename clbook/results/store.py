@@ -120,10 +120,11 @@ def load(
     return None, wanted
 
 
-def read(file: Path, config: Settings, kind: type = Outcome) -> Any:
+def read(file: Path, config: Settings | str, kind: type = Outcome) -> Any:
     """What `save` wrote of `config` into this file, of the type `kind`.
 
-    None where there is no file, and, with a warning, where it cannot be read or holds something else.
+    None where there is no file, and, with a warning, where it cannot be read or holds something else. What is no run
+    has a name in the place of its settings.
     """
     if not file.exists():
         return None
@@ -141,8 +142,11 @@ def read(file: Path, config: Settings, kind: type = Outcome) -> Any:
     return result
 
 
-def save(path: Path | None, config: Settings, result: object) -> str:
-    """Store the result of `config`. Returns why it could not be stored; "" where it was, or where `path` is None."""
+def save(path: Path | None, config: Settings | str, result: object) -> str:
+    """Store the result of `config`, or what has this name.
+
+    Returns why it could not be stored; "" where it was, or where `path` is None.
+    """
     if path is None:
         return ""
     try:
