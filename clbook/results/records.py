@@ -81,16 +81,24 @@ def load(name: str) -> xarray.Dataset:
     return xarray.load_dataset(path, engine="h5netcdf")
 
 
-def made(record: xarray.Dataset) -> dict:
+def made(record: xarray.Dataset | str) -> dict:
     """How a record was made: says, command, versions, processor, device, seconds, date, commit, fingerprint.
 
     The command is today's: a file that is older holds that of its day.
+
+    Args:
+        record: what `load` gives, or its name.
+
+    Raises:
+        ValueError: there is no record of that name.
 
     Examples:
         >>> record = xarray.Dataset(attrs={"tau": 0.1, "made_device": "cpu", "made_seconds": 12.5})
         >>> made(record)
         {'device': 'cpu', 'seconds': 12.5}
     """
+    if isinstance(record, str):
+        record = load(record)
     found = {
         name.removeprefix("made_"): value
         for name, value in record.attrs.items()
