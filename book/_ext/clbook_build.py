@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import gc
 import hashlib
+import io
 import json
 import os
 import platform
@@ -29,6 +30,7 @@ from jupyter_cache import get_cache
 from jupyter_cache.base import CacheBundleIn
 from jupyter_cache.executors.utils import single_nb_execution
 from PIL import Image
+from PIL.PngImagePlugin import putchunk
 from sphinx.domains.std import StandardDomain
 from sphinx.errors import ExtensionError
 from sphinx.util import logging
@@ -196,7 +198,12 @@ def add_computed(app, doctree, docname):
 
 
 def describe_figures(app, doctree):
-    """Give each computed figure the alt text and the size that its PNG carries (see `clbook.style.Picture`)."""
+    """Give each computed figure the alt text and the size that its PNG carries (see `clbook.style.Picture`).
+
+    And give the file its source: who saves it by the browser's menu has the citation, too.
+    """
+    version = app.config.clbook_environment["clbook"]
+    book = f"in {app.config.html_title} (clbook {version}), CC BY 4.0"
     for node in doctree.findall(nodes.image):
         path = Path(app.srcdir) / node["uri"]
         if path.suffix != ".png" or not path.exists():
@@ -207,6 +214,17 @@ def describe_figures(app, doctree):
             node["alt"] = image.info["Description"]
             node["width"] = f"{image.width * 96 / image.info['dpi'][0]:.0f}px"
             node["classes"] += ["dark-light", "clbook-figure"]
+            told = "Copyright" in image.info
+        if not told:
+            source = f'"{doctree.next_node(nodes.title).astext()}", {book}'
+            path.write_bytes(signed(path.read_bytes(), source))
+
+
+def signed(png: bytes, source: str) -> bytes:
+    """A PNG file with its source inside, under the name that `Picture.save` gives it."""
+    chunk = io.BytesIO()
+    putchunk(chunk, b"tEXt", b"Copyright\0" + source.encode("latin-1", "replace"))
+    return png[:33] + chunk.getvalue() + png[33:]  # behind the signature and the header
 
 
 def name_old_records(app):

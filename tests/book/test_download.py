@@ -22,6 +22,7 @@ import nbformat
 import pytest
 from jupyter_client.kernelspec import get_kernel_spec
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+from PIL import Image
 
 ROOT = pathlib.Path(__file__).parents[2]
 sys.path.append(str(ROOT / "book/_ext"))
@@ -335,7 +336,10 @@ def test_with_an_address_a_page_says_where_it_is_and_what_it_shows(hosted):
     told = dict(re.findall(r'<meta property="og:(\w+)" content="(.*?)" />', page))
     assert told["url"] == f"{BOOK}/book/pull.html" and told["title"] == "What if nothing pushes?"
     assert told["description"] == "What does the pull do alone?"
-    assert told["image"].startswith(f"{BOOK}/_images/")
+    with Image.open(hosted / told["image"].removeprefix(f"{BOOK}/")) as image:
+        assert image.info["Copyright"].startswith('"What if nothing pushes?", in Why contrastive')
+        assert image.info["Description"].startswith("60 points after")
+        image.load()
     shown = [told["image"], *re.findall("<loc>(.*?)</loc>", (hosted / "sitemap.xml").read_text())]
     assert len(shown) == 3
     assert all((hosted / place.removeprefix(f"{BOOK}/")).is_file() for place in shown)
