@@ -399,6 +399,9 @@ def test_a_release_is_packed(toy, hosted):
     assert f"Project-URL: Source, {CODE}" in metadata
     assert not re.search(r"\]\((?!https://)", metadata), "a relative link leads nowhere on PyPI"
     assert not (toy.folder / "build").exists()
+    assert run([".ci/sums"], toy.folder).stdout == "sums: of 6 files\n"
+    check = ["sha256sum", "--ignore-missing", "--check", "../book/SHA256SUMS"]
+    assert run(check, out / "dist").stdout == "".join(f"{name}: OK\n" for name in made)
 
 
 def test_pages_are_put_on_their_branch(toy, hosted, tmp_path):
