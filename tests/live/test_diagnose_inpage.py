@@ -178,7 +178,7 @@ def bad(folder):
         "cut zip": ([folder / "cut.npz"], "cut.npz is damaged"),
         "broken zip": ([folder / "broken.npz"], "damaged|could not be read"),
         "pickle": (text("x.pkl", "cos\nsystem\n"), "x.pkl is none of .npz, .npy and .csv"),
-        "three": ([folder / "one.npy"] * 1 + [folder / "c.npy", folder / "w.csv"], "two files"),
+        "three": ([folder / "one.npy", folder / "c.npy", folder / "w.csv"], "two files"),
     }
 
 
@@ -231,6 +231,18 @@ def test_without_javascript_the_runs_stand_there(visit, block):
     assert page.is_disabled("input[type=file]") and "takes JavaScript" in page.inner_text("figure")
     label = page.get_attribute("[data-line=alignment] .clbook-strip", "aria-label")
     assert label.startswith("well ") and "flat " in label
+
+
+def test_without_style_sheet_and_script_the_runs_are_drawn(visit, block, tmp_path):
+    """So JupyterLab shows a notebook that somebody else has run."""
+    bare, seen = tmp_path / "bare.html", []
+    bare.write_text(re.sub(r"<(style|script).*?</\1>", "", block.read_text(), flags=re.DOTALL))
+    for path in (block, bare):
+        strip = visit(path).locator("[data-line=alignment] .clbook-strip")
+        whole, *dots = (each.bounding_box() for each in (strip, *strip.locator("i").all()))
+        places = [(dot["x"] + 4 - whole["x"]) / whole["width"] for dot in dots]
+        seen += [[whole["height"], *places, *(dot["y"] - whole["y"] for dot in dots)]]
+    assert seen[0] == pytest.approx(seen[1], abs=1e-3) and len(set(seen[0])) == 5
 
 
 # What is traced.
