@@ -284,7 +284,5 @@ def test_what_judges_with_shaken_starts_may_fail_and_may_know_more_claims(monkey
         "ls-eq-14: misprinted -> fails",
         "ls-new: not in the list -> fails",
     ]
-    with pytest.raises(
-        RuntimeError, match="clbook_book.audit ls --json - ended with 1: its message"
-    ):
+    with pytest.raises(RuntimeError, match="audit ls --json - ended with 1: its message"):
         shaken.changed(["ls"], "1e-6", "1")

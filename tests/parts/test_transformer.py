@@ -118,9 +118,7 @@ def test_lookup_and_start():
 
 
 def test_bad_settings_name_the_argument():
-    with pytest.raises(
-        ValueError, match="heads = 3 is not allowed: heads must be a divisor of d = 8"
-    ):
+    with pytest.raises(ValueError, match="heads = 3 is not allowed: .* divisor of d = 8"):
         Transformer(5, 3, 8, 2, generators([0]), heads=3)
     with pytest.raises(ValueError, match="readout = 'last' is not allowed"):
         Transformer(5, 3, 8, 2, generators([0]), readout="last")

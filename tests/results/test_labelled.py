@@ -128,9 +128,7 @@ def test_what_cannot_be_labelled_is_refused_in_words():
     runs = [result(Other(a=a, shape=s), [0], 1) for a, s in ((1.0, "disc"), (2.0, "ring"))]
     with pytest.raises(ValueError, match=r"dims = \('a', 'shape'\) is not allowed"):
         labelled(runs, ("a", "shape"))
-    with pytest.raises(
-        ValueError, match="dims = 'step point' is not allowed: z of these runs has 1"
-    ):
+    with pytest.raises(ValueError, match="dims = 'step point' is not allowed: z of .* has 1"):
         labelled([dataclasses.replace(r, z=r.z[0]) for r in runs])
     for axis in ({"growth": 1.0}, {"growth": "12"}):
         with pytest.raises(ValueError, match="^growth = .* must be a list of values"):

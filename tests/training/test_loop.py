@@ -154,9 +154,7 @@ def test_what_a_state_holds_is_kept_in_step_with_its_runs():
             super().setup()
             self.state.beside = {"numbers": np.zeros(len(self.configs))}
 
-    with pytest.raises(
-        ValueError, match="^state.beside = a NumPy array is not allowed: it must be"
-    ):
+    with pytest.raises(ValueError, match="^state.beside = a NumPy array is not allowed: it must"):
         Beside([toy.Config()])
 
 
