@@ -9,6 +9,7 @@ from torch.autograd.functional import hessian, jacobian
 from clbook import theory
 from clbook.experiments.alignment import surrogate
 from clbook.experiments.alignment.surrogate import Config, batches, table, views
+from clbook.training.streams import stream
 from clbook_book.audit.sa import lemmas
 from clbook_book.audit.sa.lemmas import batch_losses
 from clbook_book.audit.sa.weights import (
@@ -93,6 +94,20 @@ def test_the_gradients_of_eq_1_are_derivatives_of_the_batch_losses():
     torch.testing.assert_close(slopes, expected, atol=1e-12, rtol=0)
 
 
+def test_lemma_8_fails_where_positives_have_left_the_range_and_theorem_1_does_not():
+    n, tau = 400, 5.0  # a point a class, similarities 0: no classmates, and distinct points
+    counts, labels = torch.ones(n, dtype=torch.float64), torch.arange(n)
+    tables, S = torch.zeros(2, n, 2 * n, dtype=torch.float64), 0.0
+    for eta in (12 * tau**2 * n, tau**2 * n):
+        slopes = surrogate.batch_gradients(tables, counts, labels, tau)
+        gap, drift = (float((pair[0] - pair[1]).norm()) for pair in (slopes, tables))
+        allowed = theory.delta(n, n, 2, 0.01, tau) / (tau * n**0.5) + drift / (2 * tau**2 * n)
+        tables, S = tables - eta * slopes, S + eta
+        bound = theory.similarity_bound(n, n, 2, S / 2, tau, 0.01)
+        assert (tables[0] - tables[1]).norm() < bound
+    assert gap > 2.3 * allowed
+
+
 def test_positives_move_no_further_than_the_step_sizes_allow():
     for eta in (0.1, 10.0):
         config = Config(n=40, batch=20, tau=0.7, eta=eta, steps=50)
@@ -119,6 +134,26 @@ def test_in_many_dimensions_free_embeddings_that_begin_unrelated_move_as_the_sur
     assert result.cosine[-1] > 0.8
     wide = run_wide_network(SMALL, device="cpu", record=("cosine",))
     assert wide.cosine[-1] < 0.5 and wide.moved[-1] > 0
+
+
+class Linear(Free):
+    """One matrix for all inputs."""
+
+    def begun(self, config):
+        x, _ = super().begun(config)
+        return x, torch.randn(x.shape[1] * 128, generator=stream(config.seed, 3), dtype=x.dtype)
+
+    def embed(self, w, x):
+        return torch.nn.functional.normalize(x @ w.unflatten(-1, (x.shape[-1], -1)), dim=-1)
+
+
+def test_shared_weights_go_the_way_of_the_surrogate_where_inputs_are_unrelated():
+    far = Config(n=24, classes=12, batch=8, d=512, spread=100.0, noise=100.0, steps=40, eta=0.1)
+    ends = [
+        Linear.run(config, device="cpu", record=("cosine",)).cosine[-1]
+        for config in (far, far.replace(spread=1.0, noise=0.5))
+    ]
+    assert ends[0] > 0.75 and ends[1] < 0.5
 
 
 def test_with_a_view_for_each_place_the_bound_fails_for_large_batches_alone():
