@@ -64,6 +64,9 @@ def separation_condition(
 def growth_rate(theta: float, tau: float, gradient: str = "partial") -> float:
     """Rate at which the gap between two equal clusters grows while |z_i - z_j|^2 << tau: Theta/(4 tau) (LS eq. 34).
 
+    For views that scatter little against sqrt(tau), where sigma2 is small against theta or a point's mean view is its
+    cluster's mean.
+
     Args:
         theta: squared distance of the classes' mean gradients.
         tau: temperature, > 0.
