@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import html
 import posixpath
+import re
 import shutil
 from pathlib import Path
 from urllib.parse import urljoin, urlsplit
@@ -114,6 +115,17 @@ def meta(kind, name, content) -> str:
 # The files that a host needs.
 
 
+def drop_sources(app):
+    """Remove the pages of sources that an earlier build made for another address: Sphinx asks for their date alone."""
+    pages = Path(app.outdir) / "_modules"
+    index = pages / "index.html"
+    if index.exists():
+        text = index.read_text(encoding="utf-8")
+        named = re.search(r'rel="canonical" href="(.*?)_modules/', text)
+        if (named[1] if named else "") != address(app):
+            shutil.rmtree(pages)
+
+
 def write_files(app, exception):
     """Write what stands beside the pages once all are built."""
     if exception or app.builder.name != "html":
@@ -168,6 +180,7 @@ def prune(mathjax):
 def setup(app):
     """Register the hooks."""
     app.connect("config-inited", add_templates)
+    app.connect("builder-inited", drop_sources)
     app.connect("html-page-context", describe)
     app.connect("html-page-context", licence)
     app.connect("build-finished", write_files)
