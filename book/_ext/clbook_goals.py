@@ -4,7 +4,8 @@
     ```
 
 A block that trains in a page has its goals in what its script reads. Of each page they are kept when it is read, and
-listed once all are: by page and block, with links. `goals.js` marks what this browser has reached; without it, or
+listed once all are: by page and block, with links. The link of a goal opens its block and trains, with the settings that
+the goal names. `goals.js` marks what this browser has reached; without it, or
 without anything kept, the list stands as it is.
 """
 
@@ -15,6 +16,7 @@ import re
 from collections.abc import Iterator
 from html import escape, unescape
 from pathlib import Path
+from urllib.parse import urlencode
 
 from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
@@ -51,8 +53,24 @@ def blocks(document: nodes.document) -> Iterator[dict]:
             "name": made["name"],
             "title": unescape(label.group(1)),
             "section": section["ids"][0],
-            "goals": [goal["words"] for goal in made["goals"]],
+            "goals": {goal["words"]: address(made, goal, section) for goal in made["goals"]},
         }
+
+
+def address(made: dict, goal: dict, section: nodes.section) -> str:
+    """Where a goal leads in its page: to the block with what the goal asks of its settings, "ring:seed=0&start=sorted".
+
+    A block whose settings an address does not keep is found in its section.
+    """
+    if "shapes" not in made:
+        return section["ids"][0]
+    fields = {each["name"] for kind in ("shapes", "knobs", "more") for each in made[kind]}
+    asked = [
+        (name, f"{v:g}" if isinstance(v, float) else v)
+        for name, sign, v in goal["conditions"]
+        if sign == "==" and name in fields
+    ]
+    return f"{made['name']}:{urlencode([('seed', made['seed']), *asked])}"
 
 
 def kept(env) -> dict[str, list]:
@@ -91,11 +109,16 @@ def listed(app, page: str) -> str:
         for block in kept(app.env).get(other, []):
             # As tasks.js calls the block in what the browser keeps.
             key = f"{'/'.join(other.split('/')[-2:])}#{block['name']}"
-            link = f"{app.builder.get_relative_uri(page, other)}#{block['section']}"
+            uri = app.builder.get_relative_uri(page, other)
             chapter = escape(app.env.titles[other].astext())
-            lines.append(f'<li>{chapter}: <a href="{link}">{escape(block["title"])}</a>')
+            lines.append(
+                f'<li>{chapter}: <a href="{uri}#{block["section"]}">{escape(block["title"])}</a>'
+            )
             lines.append(f'<ul data-block="{escape(key)}">')
-            lines += [f"<li>{escape(words)}</li>" for words in block["goals"]]
+            lines += [
+                f'<li><a href="{uri}#{escape(place)}">{escape(words)}</a></li>'
+                for words, place in block["goals"].items()
+            ]
             lines.append("</ul></li>")
     return "\n".join([*lines, f"</ul><script>{SCRIPT.read_text(encoding='utf-8')}</script>"])
 

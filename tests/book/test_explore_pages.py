@@ -47,3 +47,18 @@ def test_links_in_the_text_set_an_explorer_or_a_block_to_a_run_that_it_has(page)
                 axis: value for axis, value in given.items() if value not in axes[name][axis]
             }
             assert refused == {}
+
+
+def test_links_of_the_last_page_open_blocks_and_explorers_with_settings_that_they_have():
+    links = re.findall(r'href="(\w+)\.html#([\w-]+):([^"]*)"', source("book/end.html"))
+    assert len(links) > 30, "what to do once more, and the goals"
+    for page, name, settings in links:
+        given = dict(pair.split("=") for pair in html.unescape(settings).split("&"))
+        given.pop("pin", None)
+        at = f"book/{page}.html"
+        trained = blocks(at)
+        if name in trained:
+            assert all(takes(trained[name], *pair) for pair in given.items()), (page, given)
+        else:
+            (axes,) = (dict(setup["axes"]) for one, setup, _ in found(at) if one == name)
+            assert all(value in axes[axis] for axis, value in given.items()), (page, given)

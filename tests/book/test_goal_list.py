@@ -30,7 +30,8 @@ def address(tmp_path_factory):
     picture = toy.draw(toy.run(toy.Config(n=20)))
     for name, goals in (("arms", GOALS), ("still", [])):
         told = [goal.told() for goal in goals]
-        setup = {"name": name, "panels": [], "ask": None, "goals": told}
+        setup = {"name": name, "panels": [], "ask": None, "goals": told, "seed": 0, "shapes": []}
+        setup |= {"knobs": [{"name": "turn"}], "more": []}
         made = Here(name, f"The {name}", "", picture, setup, "")
         # The script of the block alone: what it needs of a training is not here.
         html = made._repr_html_().replace("clbookHere(document.currentScript.parentNode)", "")
@@ -51,8 +52,11 @@ def test_all_goals_are_listed_with_links_and_what_is_reached_is_marked(visit, ad
     words = [goal.words for goal in GOALS]
     page = visit(address, java_script_enabled=False)
     assert listed(page) == words
-    link = page.locator(".clbook-goal-list a")
+    link = page.locator(".clbook-goal-list > li > a")
     assert link.get_attribute("href") == "second.html#arms" and link.inner_text() == "The arms"
+    block = "second.html#arms:seed=0"
+    opened = page.locator("[data-block] a").evaluate_all("a => a.map(e => e.getAttribute('href'))")
+    assert opened == [block, f"{block}&turn=0"], "with the settings that a goal names"
     page = visit(address)
     assert listed(page) == [f"{each} (open)" for each in words]
     assert "0 of 2 goals" in page.get_by_role("status").inner_text()
