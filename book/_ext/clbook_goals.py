@@ -137,4 +137,9 @@ def setup(app):
     app.connect("env-purge-doc", forget)
     app.connect("env-merge-info", merge)
     app.connect("doctree-resolved", put)
-    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
+    return {
+        "version": "1",
+        "env_version": 2,  # of what `kept` holds: where it changes, all pages are read anew
+        "parallel_read_safe": True,
+        "parallel_write_safe": True,
+    }
