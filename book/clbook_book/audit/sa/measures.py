@@ -93,12 +93,6 @@ def worst(runs, quantity) -> float:
     return max(np.max(quantity(run)) for run in runs)
 
 
-def no_more(quotients: dict[str, float]) -> Finding:
-    """Finding for left sides that are to be at most the right ones: {where: largest left / right}."""
-    spare = [1 + ROOM - largest for largest in quotients.values()]
-    return ranges(quotients, *spare, form=".2g", before="left / right side at most: ")
-
-
 def corollary(runs, terms, beyond: tuple[float, float]) -> Finding:
     """Finding for Corollary 1 or 2, which are one formula: what it promises is not above the similarity, for the
     measured distance and for Theorem 1's bound; in how many runs it says something at the end.
@@ -217,13 +211,15 @@ def close(digits):
 
 @measures("sa-bound-tightens")
 def bound_tightens(tightening, class_deltas):
-    falls = {name: -np.diff(logs) for name, logs in tightening.items()}
-    least = min(fall.min() for fall in falls.values())
-    classes, deltas = [*class_deltas], [*class_deltas.values()]
+    least = [-np.diff(logs).max() for logs in tightening.values()]
+    classes, deltas = np.array([*class_deltas.items()]).T
+    points = deltas * classes / np.sqrt(classes - 1)
     return Finding(
-        f"$\\Delta$ at C = {listed(classes, 'd')}: {listed(deltas)}; from one value of C, B or $\\tau$ to the next the "
-        f"bound falls by at least a factor {np.exp(least):.3f}",
-        *(fall.min() for fall in falls.values()),
+        f"from one value of C, B or $\\tau$ to the next the bound falls by at least a factor {np.exp(min(least)):.3f}; "
+        f"$\\Delta$ over the norm of tables of a point a class, at C = {listed(classes, '.0f')}: "
+        f"{listed(points, '.1f')}",
+        *least,
+        points[-1] - points[1],
     )
 
 
@@ -327,9 +323,11 @@ def prefactor(imagenet_batches):
         by_tau.setdefault(f"at tau = {tau:g}:", []).append(share)
         if tau == 1 and batch >= 512:
             inside.append(share)
+    of_smallest = 128**0.5 * np.array(inside)
+    by_tau["of the smallest table's norm, for the last two"] = of_smallest
     batches = sorted({batch for batch, _ in imagenet_batches})
     before = f"factor / N at B = {listed(batches, 'd')}, "
-    return lists(by_tau, 0.2 - max(inside), before=before)
+    return lists(by_tau, 0.2 - max(inside), of_smallest.min() - 0.2, before=before)
 
 
 @measures("sa-rho")
@@ -359,7 +357,8 @@ def photo_order(photographs):
 def photo_throughout(photographs):
     over_time = photo_leads(photographs)
     leads = {name: lead.min("epoch") for name, lead in over_time.items()}
-    return lists(leads, *map(Every, leads.values()), before="smallest lead: ")
+    each = [one for lead in over_time.values() for one in lead.transpose("epoch", "seed")]
+    return lists(leads, *each, before="smallest lead of each seed: ")
 
 
 @measures("sa-decline")
@@ -411,9 +410,9 @@ def ce_dips(photographs, momentum, long_lars):
     for name, record in photographs.items():
         found[f"{name} CKA"] = rise(record, "cka")
         found[f"{name} RSA"] = rise(record, "rsa")
+    conditions = [Every(one - 0.05) for one in found.values()]
     found["digits CKA"] = rise(digits, "cka")
     found["50 classes CKA"] = rise(points, "cka")
-    conditions = [Every(one - 0.05) for one in found.values()]
     found["digits with LARS CKA"] = rise(long_lars, "cka")
     return lists(found, *conditions, before="ends above its smallest value by: ")
 
@@ -756,16 +755,18 @@ def lemma_6(masses, coupled):
 
 @measures("sa-lemma-8")
 def lemma_8(coupled):
-    def gradients(run):
+    def right(run):
         c = run.config
         of_losses = allowed(run) / (c.tau * c.batch**0.5)
-        of_tables = run.path / (2 * c.tau**2 * c.batch)
-        return run.gaps / (of_losses + of_tables)
+        return of_losses + run.path / (2 * c.tau**2 * c.batch)
 
     def steps(run):
-        c = run.config
         after = np.append(run.path[1:], run.drift[-1])
-        added = c.eta * allowed(run) / (c.tau * c.batch**0.5)
-        return after / (growth(c) * run.path + added)
+        return after / (run.path + run.config.eta * right(run))
 
-    return no_more({"of a gradient": worst(coupled, gradients), "of a step": worst(coupled, steps)})
+    gradient, step = worst(coupled, lambda run: run.gaps / right(run)), worst(coupled, steps)
+    return Finding(
+        f"left / right side at most: of a gradient {gradient:.2g}, of a step {step:.2g}",
+        1 + ROOM - gradient,
+        1 + ROOM - step,
+    )
