@@ -1,6 +1,7 @@
 """Made-up evidence for the verdicts of claims that no control gives: {id: {verdict: evidence}}."""
 
 import dataclasses
+import itertools
 from types import SimpleNamespace as Run
 
 import numpy as np
@@ -9,6 +10,7 @@ import xarray
 from clbook.experiments import landscape
 from clbook_book import records
 from clbook_book.audit.cs.measures import STANDARD
+from clbook_book.audit.cs.runs import SDS
 from clbook_book.audit.sa.runs import COUNTS, TWINS
 from clbook_book.audit.sl.measures import BOTH, ONE, WITH
 from clbook_book.course.photographs.runs import OUTPUTS, SLOW
@@ -179,6 +181,12 @@ TOGETHER = [Run(tables=np.tile(np.eye(8), (1, 2, 1)))] * 5  # equivalent symbols
 RECIPE = [
     ("recipe", p, sd, name) for p in (2, 1) for sd in (0.05, 0.1, 0.15) for name in ("1", "s")
 ]
+LOST = {  # five deep encoders in the box of which content takes nearly all of the style
+    (width, "box", sd, label): record("seed layer", style=left * np.ones((5, 2)))
+    for width, sd, (label, left) in itertools.product(
+        (10, 50), SDS, (("content", 0.1), ("no content", 0.9))
+    )
+}
 EQUAL = np.tile(np.diag(np.where(np.arange(8) < 4, 1.0, 0.9)), (5, 1, 1))  # gains of five maps
 
 
@@ -215,6 +223,7 @@ SL_AND_CS = {
             ),
         }
     },
-    "cs-prop-3-goal": {"holds": {"linear": dict.fromkeys(RECIPE, EQUAL)}},
+    "cs-fig-1-middle": {"seen here": {"deep": LOST, "rotated": LOST}},
+    "cs-prop-3-goal": {"fails": {"linear": dict.fromkeys(RECIPE, EQUAL)}},
 }
 CASES = LS_AND_VA | SA | SL_AND_CS

@@ -1,11 +1,13 @@
 """The functions behind the page on CS: its linear model, what is optimal, and the programs of its records."""
 
 import dataclasses
+import itertools
 import math
 
 import numpy as np
 import pytest
 import scipy.special
+import scipy.stats
 import torch
 
 from clbook import latents
@@ -157,6 +159,11 @@ def test_rows_that_are_compared_differ_in_one_setting():
     assert found == [["outputs"], ["tau_ratio"], ["tau"], ["outputs"], ["normalize"], ["tau_ratio"]]
 
 
+def bessel(d, k):
+    """A_d(k), the mean cosine of a von Mises-Fisher distribution."""
+    return scipy.special.ive(d / 2, k) / scipy.special.ive(d / 2 - 1, k)
+
+
 @pytest.mark.parametrize(
     ("tau", "sd", "first_order", "goes"), [(0.25, 1.0, 0.85, True), (1.0, 0.31, 1.03, False)]
 )
@@ -173,9 +180,45 @@ def test_the_threshold_on_the_sphere_to_all_orders(tau, sd, first_order, goes):
     (slope,) = torch.autograd.grad((torch.logsumexp(far / tau, 1) - near / tau).mean(), share)
     weight, weight_far = (b.square().sum(1) / a.square().sum(1) for a, b in (parts[0], parts[2]))
     apart = (weight * (1 - torch.cosine_similarity(s, s_near))).mean()
-    spread = scipy.special.ive(d_c / 2, 1 / tau) / scipy.special.ive(d_c / 2 - 1, 1 / tau)
-    law = (apart - spread * (weight.mean() + weight_far.mean()) / 2) / tau
+    law = (apart - bessel(d_c, 1 / tau) * (weight.mean() + weight_far.mean()) / 2) / tau
     assert float(slope) == pytest.approx(float(law), abs=0.08)
     assert (slope > 0) == (law > 0) == goes
     rho = pair_cosine(config)
     assert tau * d_c * (1 - rho) == pytest.approx(first_order, abs=0.01)
+
+
+def of_content(d_c, d_s, n=60):
+    """The squared length of a latent's content on the sphere, (n,), the shortest ones densely, and their weights."""
+    at = (np.arange(n) + 0.5) / n
+    return scipy.stats.beta.ppf(at**2, d_c / 2, d_s / 2), at / at.sum()
+
+
+def of_styles(squares, d_c, d_s, tau, cosine, r2, weights):
+    """The loss with style times s^2 in `squares`; a pair's styles have the `cosine` (n,) at content of length r2."""
+    for square in squares:
+        whole = r2 + square * (1 - r2)
+        push = 0  # log E e^(u / tau) over the directions of content, and of style
+        for d, share in ((d_c, r2 / whole), (d_s, square * (1 - r2) / whole)):
+            k = np.sqrt(np.outer(share, share)) / tau
+            push = (
+                push
+                + np.log(scipy.special.ive(d / 2 - 1, k))
+                + k
+                + (1 - d / 2) * np.log(k / 2)
+                + math.lgamma(d / 2)
+            )
+        pull = (r2 + square * (1 - r2) * cosine) / whole / tau
+        yield weights @ (np.log(np.exp(push) @ weights) - pull)
+
+
+def test_no_style_is_best_at_all_scales_for_von_mises_fisher_pairs_and_not_for_all():
+    squares, local = (1e-9, 1e-4, *np.geomspace(1e-2, 1e3, 9)), 0
+    for *sizes, tau, sd in itertools.product((3, 5), (2, 9), (0.1, 0.5), (0.3, 1)):
+        r2, weights = of_content(*sizes)
+        losses = [*of_styles(squares, *sizes, tau, bessel(sizes[1], (1 - r2) / sd**2), r2, weights)]
+        local += losses[1] > losses[0]
+        assert (losses[1] > losses[0]) == (min(losses[1:]) > losses[0])
+    assert 4 <= local <= 12
+    r2, weights = of_content(3, 5)
+    without, near, far = of_styles((1e-9, 1e-4, 0.36), 3, 5, 0.5, 0.9 * (r2 > 0.1), r2, weights)
+    assert near > without > far + 0.07

@@ -142,12 +142,15 @@ def lower_content(linear, heated):
         found = [*factors(low, equal).values()]
         texts.append(f"{span(found)} ({world})")
         more += [*np.log(found)]
-    low, equal = ({k: heated[k, tau, 0.3] for k in KS} for tau in (0.1, 1.0))
-    globe = factors(low, equal)
-    more.append(np.log(globe[1]))
-    means = listed([found.mean() for found in globe.values()])
+    globes = []
+    for tau in (0.03, 0.1, 0.3):
+        globe = factors(*({k: heated[k, low, 0.3] for k in KS} for low in (tau, 1.0)))
+        more.append(np.log(globe[1]))
+        means = listed([found.mean() for found in globe.values()])
+        globes.append(f"{means} at tau_c = {tau:g}")
     return Finding(
-        f"times {', '.join(texts)}; on the sphere times {means} for d_c = 1, 2, 4", *more
+        f"times {', '.join(texts)}; on the sphere, for d_c = 1, 2, 4, times {'; '.join(globes)}",
+        *more,
     )
 
 
@@ -163,17 +166,17 @@ def shielded(shield):
 
 
 @measures("cs-fig-1-left")
-def style_falls(linear):
-    free = linear["box, p = 2", 0, 1.0], linear["spread", "sphere", 0, 0.3]
-    level = np.array([least(maps) for maps in free])
-    in_box = [singular(linear["box, p = 2", k, 1.0])[:, k] for k in KS]
-    on_sphere = singular(linear["spread", "sphere", 4, 0.3])[:, 4]
-    fallen = np.array([*in_box, on_sphere])
+def style_falls(linear, heated):
+    free = [linear[world, 0, 1.0] for world in BOXES]
+    level = [least(maps) for maps in (*free, heated[0, 1.0, 0.3])]
+    in_box = [singular(linear[world, k, 1.0])[:, k] for world in BOXES for k in KS]
+    on_sphere = [singular(heated[k, 1.0, 0.3])[:, k] for k in KS]
+    fallen = np.array(in_box + on_sphere)
     return Finding(
         f"without content the smallest is {span(level)}; "
         f"with it the largest of style {span(in_box)} (box), "
         f"{span(on_sphere)} (sphere)",
-        *(level - 0.5),
+        *np.subtract(level, 0.5),
         *(0.5 - fallen),
     )
 
@@ -212,20 +215,17 @@ def dashed(heated, linear):
     )
 
 
-def narrow(rotated, world: str) -> tuple[str, np.ndarray]:
-    """Words for the R^2 of the style at the output of encoders 10 wide; (seeds,) how much less it is with content."""
-    style = style_kept(rotated, world, 0.15, "content", 10)
-    free = style_kept(rotated, world, 0.15, "no content", 10)
-    return f"content {listed(style)}, without {listed(free)}", free - style
-
-
-@measures("cs-fig-1-middle")
-def deep_box(deep, rotated):
-    style = at_spreads(deep, "box", "content")
-    free = at_spreads(deep, "box", "no content")
-    text, less = narrow(rotated, "box")
-    wide = by_spread({"content": style, "without": free})
-    return Finding(f"$R^2$ at width 10 {text}; at width 50 {wide}", less, Every(free - style))
+@measures("cs-fig-1-middle", "box")
+@measures("cs-fig-1-right", "sphere")
+def deep_style(world: str, deep, rotated):
+    style, free = (
+        [style_kept(rotated, world, 0.15, label, 10), *at_spreads(deep, world, label)]
+        for label in ("content", "no content")
+    )
+    wide = by_spread({"content": style[1:], "without": free[1:]})
+    text = f"width 10 content {listed(style[0])}, without {listed(free[0])}; at width 50 {wide}"
+    shares = [one / other for one, other in zip(style, free, strict=True)]
+    return Finding(f"$R^2$ at {text}", *(0.5 - share for share in shares))
 
 
 @measures("cs-content-stays")
@@ -248,15 +248,6 @@ def deep_box_temperature(deep):
         f"$R^2$ {listed(low)} with the lower tau_c, {listed(equal)} at equal temperatures",
         low - equal,
     )
-
-
-@measures("cs-fig-1-right")
-def deep_sphere(deep, rotated):
-    style = at_spreads(deep, "sphere", "content")
-    free = at_spreads(deep, "sphere", "no content")
-    text, less = narrow(rotated, "sphere")
-    wide = by_spread({"content": style, "without": free})
-    return Finding(f"$R^2$ at width 50 {wide}; at width 10 {text}", *(0.5 - style / free), less)
 
 
 @measures("cs-sphere-threshold")
@@ -616,7 +607,7 @@ def recipe_equalises(recipe):
 
 
 @measures("cs-prop-3-goal")
-def equal_spectrum(linear):
+def uneven_spectrum(linear):
     texts, levels = [], []
     sds = (0.05, 0.1, 0.15)
     for p in (2, 1):
@@ -624,7 +615,7 @@ def equal_spectrum(linear):
         equal = [least(linear["recipe", p, sd, "1"]) for sd in sds]
         texts.append(f"{span(scaled)} (p = {p}; at equal temperatures {span(equal)})")
         levels += scaled
-    return Finding("; ".join(texts), *np.subtract(levels, 0.5))
+    return Finding("; ".join(texts), *np.subtract(0.5, levels))
 
 
 # Appendix D: what is optimal.
