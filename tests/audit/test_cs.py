@@ -12,7 +12,6 @@ import torch
 
 from clbook import latents
 from clbook.experiments.content_style import Config, pair_cosine, projector
-from clbook.experiments.content_style.experiment import fresh_pairs
 from clbook.losses import infonce
 from clbook_book.audit.cs import collapse, encoders, flow, optima, runs
 from clbook_book.course.photographs import runs as photos
@@ -164,29 +163,6 @@ def bessel(d, k):
     return scipy.special.ive(d / 2, k) / scipy.special.ive(d / 2 - 1, k)
 
 
-@pytest.mark.parametrize(
-    ("tau", "sd", "first_order", "goes"), [(0.25, 1.0, 0.85, True), (1.0, 0.31, 1.03, False)]
-)
-def test_the_threshold_on_the_sphere_to_all_orders(tau, sd, first_order, goes):
-    """The slope of the loss in s^2 by autograd; tau d_c (1 - rho) is on the other side of 1 than the sign says."""
-    config, d_c, n = Config(space="sphere", normalize=True, d_c=4, style_sd=sd), 4, 3000
-    z, partner = (v.double() for v in fresh_pairs(config, 2 * n, torch.Generator().manual_seed(0)))
-    parts = [(v[:, :d_c], v[:, d_c:]) for v in (z[:n], partner[:n], z[n:])]
-    share = torch.zeros((), dtype=torch.float64, requires_grad=True)  # s^2
-    lengths = [(c.square().sum(1) + share * s.square().sum(1)).sqrt() for c, s in parts]
-    (c, s), (c_near, s_near), (c_far, s_far) = parts
-    near = ((c * c_near).sum(1) + share * (s * s_near).sum(1)) / (lengths[0] * lengths[1])
-    far = (c @ c_far.T + share * (s @ s_far.T)) / (lengths[0][:, None] * lengths[2])
-    (slope,) = torch.autograd.grad((torch.logsumexp(far / tau, 1) - near / tau).mean(), share)
-    weight, weight_far = (b.square().sum(1) / a.square().sum(1) for a, b in (parts[0], parts[2]))
-    apart = (weight * (1 - torch.cosine_similarity(s, s_near))).mean()
-    law = (apart - bessel(d_c, 1 / tau) * (weight.mean() + weight_far.mean()) / 2) / tau
-    assert float(slope) == pytest.approx(float(law), abs=0.08)
-    assert (slope > 0) == (law > 0) == goes
-    rho = pair_cosine(config)
-    assert tau * d_c * (1 - rho) == pytest.approx(first_order, abs=0.01)
-
-
 def of_content(d_c, d_s, n=60):
     """The squared length of a latent's content on the sphere, (n,), the shortest ones densely, and their weights."""
     at = (np.arange(n) + 0.5) / n
@@ -209,6 +185,22 @@ def of_styles(squares, d_c, d_s, tau, cosine, r2, weights):
             )
         pull = (r2 + square * (1 - r2) * cosine) / whole / tau
         yield weights @ (np.log(np.exp(push) @ weights) - pull)
+
+
+@pytest.mark.parametrize(
+    ("tau", "sd", "first_order", "goes"), [(0.25, 1.0, 0.85, True), (1.0, 0.31, 1.03, False)]
+)
+def test_the_threshold_on_the_sphere_to_all_orders(tau, sd, first_order, goes):
+    """The slope of the loss in s^2; tau d_c (1 - rho) is on the other side of 1 than its sign says."""
+    r2, weights = of_content(4, 4, 400)
+    ratio, cosine = (1 - r2) / r2, bessel(4, (1 - r2) / sd**2)
+    without, near = of_styles((1e-9, 1e-4), 4, 4, tau, cosine, r2, weights)
+    law = weights @ (ratio * (1 - cosine)) - bessel(4, 1 / tau) * (weights @ ratio)
+    assert (near - without) / 1e-4 == pytest.approx(law / tau, rel=0.02)
+    assert (law > 0) == goes
+    rho = pair_cosine(Config(space="sphere", normalize=True, d_c=4, style_sd=sd))
+    assert rho == pytest.approx(weights @ ((1 - r2) * cosine) / (weights @ (1 - r2)), abs=0.01)
+    assert tau * 4 * (1 - rho) == pytest.approx(first_order, abs=0.01)
 
 
 def test_no_style_is_best_at_all_scales_for_von_mises_fisher_pairs_and_not_for_all():
