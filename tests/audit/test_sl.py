@@ -30,15 +30,14 @@ def test_cmodadd_is_modadd_with_labels_and_without_the_answer_it_is_nothing():
     assert len(equivalence.check(hidden, equivalence.modadd_table(6, 3)).misses) == 12
 
 
-def test_equivalent_symbols_that_share_no_context_fit_the_same_classes():
-    joint, classes = tables.apart(6, 3)
-    assert joint.sum(1) == pytest.approx(1 / 6) and ((joint > 0).sum(0) == 1).all()
-    assert equivalence.conditional_gap(joint)[0, 3] == pytest.approx(1)  # nothing shared
-    assert (joint.argmax(0) % 3 == classes).all()
-    labelled = np.stack([joint[:, classes == k].sum(1) for k in range(3)], 1)
-    z, _ = tables.optimum(labelled, decay=1e-3)
-    near, far = tables.distances(z, np.tile(np.eye(3, dtype=bool), (2, 2)))
-    assert near.max() < 1e-4 and far.min() > 1
+def test_a_third_symbol_joins_two_that_share_no_context_and_that_tell_groups_apart():
+    gap = equivalence.conditional_gap(theorems.THIRD)
+    assert theorems.THIRD.sum() == pytest.approx(1) and gap[0, 1] == 1 > gap[0, 2] == gap[1, 2]
+    z, _ = tables.optimum(theorems.THIRD, decay=0.03, seed=9)
+    near, far = tables.distances(z, theorems.PAIRS)
+    assert len(near) == 3 and near.max() < 1e-4 and far.min() > 0.8
+    z, _ = tables.optimum(theorems.THIRD, decay=0.001, seed=9)  # too little to join them
+    assert tables.distances(z, theorems.PAIRS)[0].min() > 1
 
 
 def test_views_of_a_point_are_alike_and_one_table_joins_those_of_the_same_points():
@@ -89,9 +88,9 @@ def test_decay_takes_the_place_of_a_basis_for_twins_that_are_equally_frequent():
 
 
 def test_a_table_of_contexts_treats_symbols_that_share_none_alike():
-    joint, _ = tables.apart(6, 3)
-    order = np.random.default_rng(0).permutation(6)
-    assert np.array_equal(columns(joint), columns(joint[order]))
+    order = np.random.default_rng(0).permutation(8)
+    assert np.array_equal(columns(theorems.ALONE), columns(theorems.ALONE[order]))
+    assert not np.array_equal(columns(theorems.THIRD), columns(theorems.THIRD[[2, 1, 0, *range(3, 9)]]))
 
 
 def test_extents():

@@ -372,16 +372,16 @@ def aligned_is_useful(dose, random, own_wide):
 
 
 @measures("sl-never-together")
-def never_together(by_class, apart):
-    near, far = by_class
-    ratio = end(apart)
+def never_together(unshared):
+    ratio, near, far = unshared
     return ranges(
         {
             "ratio": ratio,
-            "with an encoder that joins contexts equivalent symbols are apart by": near,
-            "others there": far,
+            "beside a third symbol that has the contexts of both: apart": near,
+            "others": far,
         },
         Every(ratio - 0.9),
+        Every(far / 100 - near),
     )
 
 

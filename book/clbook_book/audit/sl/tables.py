@@ -35,19 +35,6 @@ def no_answer(N: int = 16, k: int = 8) -> Finite:
     )
 
 
-def apart(N: int = 16, k: int = 8) -> tuple[np.ndarray, np.ndarray]:
-    """CModAdd's joint (N, 2 N k) where each context keeps one of the symbols that fit it, each symbol equally many; and
-    the class (c - b) mod k that fits each context. Equivalent symbols share no context."""
-    symbols, contexts = data.cmodadd(N, k)
-    known = contexts[:, :2].min(1).values  # the hole is N
-    kept = (symbols // k) % (N // k) == known % (N // k)
-    numbered, ids = torch.unique(contexts, dim=0, return_inverse=True)
-    joint = np.zeros((N, len(numbered)))
-    np.add.at(joint, (symbols[kept].numpy(), ids[kept].numpy()), 1 / int(kept.sum()))
-    classes = (numbered[:, 2] - numbered[:, :2].min(1).values) % k
-    return joint, classes.numpy()
-
-
 def views(seed: int = 0, broken: str = "none") -> np.ndarray:
     """p(first view, second view), (S, S): points are the contexts of a random table, and each of the two views is
     one of the symbols of this context, drawn alike. Twins are as likely for each point, unless `broken`."""

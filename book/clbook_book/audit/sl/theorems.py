@@ -27,6 +27,10 @@ FOUR = (
     )
     / 4
 )
+ALONE = np.kron(np.eye(8), [1, 1]) / 16  # eight symbols, each with two contexts of its own
+# Three groups, each of two symbols with one context of their own and a third, eight times as frequent, that has both.
+THIRD = np.kron(np.eye(3), [[1, 0], [0, 1], [8, 8]]) / 54
+PAIRS = np.kron(np.eye(3, dtype=bool), [[1, 1, 0], [1, 1, 0], [0, 0, 1]]) > 0
 NARROW = {"d": 16, "contexts": 12}  # 24 columns for 16 dimensions: too few for the twins to meet
 
 
@@ -54,12 +58,15 @@ def aligned() -> tuple[np.ndarray, np.ndarray]:
 
 
 @one_thread()
-def by_class(decay: float = 1e-3) -> tuple[np.ndarray, np.ndarray]:
-    """CModAdd in which equivalent symbols share no context, and an encoder that keeps (c - b) mod k of each: largest
-    distance of equivalent symbols, and that of the nearest others, with a little decay; (5,) each."""
-    joint, classes = tables.apart()
-    kept = np.stack([joint[:, classes == k].sum(1) for k in range(8)], 1)
-    return extremes([optimum(kept, decay=decay, seed=seed)[0] for seed in SEEDS], CLASSES)
+def unshared(decay: float = 0.03) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Symbols that are called equivalent and share no context, in look-up tables with decay, five starts each.
+
+    In `ALONE`: their mean distance over that of the others. In `THIRD`: largest distance of them, and that of the
+    nearest others.
+    """
+    alone, third = ([optimum(p, decay=decay, seed=s)[0] for s in SEEDS] for p in (ALONE, THIRD))
+    means = [[kind.mean() for kind in distances(z, TWINS)] for z in alone]
+    return np.divide(*np.transpose(means)), *extremes(third, PAIRS)
 
 
 @one_thread()
