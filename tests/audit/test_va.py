@@ -112,6 +112,36 @@ def test_descents_find_the_minimum_of_a_bowl():
     assert values.max() < 1e-12
 
 
+def test_the_minimum_of_eq_1_is_not_invariant_where_two_points_share_a_view():
+    """Two points of two views each, one of them in common, at angles a, -a and 0."""
+
+    def loss(a):
+        places = minima.circle(torch.tensor([[a, -a], [0.0, 0.0]], dtype=torch.float64))
+        return sum(float(nt_xent_mean(x, y, 0.2)) for x in places for y in places) / 4
+
+    assert loss(0.0) == pytest.approx(np.log(2))  # invariant maps have all at one place
+    assert min(loss(a) for a in np.linspace(0, 3, 301)) == pytest.approx(0.534, abs=1e-3)
+
+
+def test_a_slope_of_the_similarity_that_is_not_lipschitz_costs_a_root_of_delta():
+    """Theorem 4.5 puts the gradient at the centre for that at the points, which are of order delta away from it."""
+    noise = torch.randn(60, 2, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    centres = torch.eye(2, dtype=torch.float64)[torch.arange(60) // 40]  # |a - b|^2 / 2 = 1
+
+    def gradient(delta, kink):
+        def log_eta(t):
+            return (torch.exp(-t / 2) - kink * (t - 1).sign() * (t - 1).abs() ** 1.5).log()
+
+        z = (centres + delta * noise).requires_grad_()
+        (found,) = torch.autograd.grad(60 * generalized(z, z, log_eta), z)
+        return found[:40].mean(0)
+
+    for kink, power in ((0.0, 1.0), (0.1, 0.5)):
+        exact = gradient(0.0, kink)
+        small, large = ((gradient(delta, kink) - exact).norm() for delta in (1e-6, 1e-4))
+        assert (large / small).log10() / 2 == pytest.approx(power, abs=0.05)
+
+
 def test_eq_7_is_the_gradient_divided_by_the_height_of_the_similarity():
     """The height cancels in eq. 4, where each similarity is divided by another one, and stays in eq. 7."""
     draws = torch.Generator().manual_seed(0)

@@ -7,7 +7,6 @@ import torch
 from clbook import augment, kernels, models, theory
 from clbook.experiments import kernel
 from clbook.experiments.kernel import Config, TwoFlows, dataset, partial_gradient, run
-from clbook_book.audit.va import closed_forms
 
 SEEDS = range(5)
 FINE = Config(lr_over_tau=1e-5)
@@ -36,22 +35,6 @@ def test_averaging_is_the_sum_it_stands_for():
     torch.testing.assert_close(net(x), torch.tanh(x @ net.inner.weight.T) @ A)
     with pytest.raises(ValueError, match="^width = 0 is not allowed"):
         models.Averaging(3, 2, 0, "tanh", 0.5)
-
-
-def test_gradient_gap_is_the_largest_difference_of_two_gradients():
-    config = Config(centres="line", clusters=2, n=4, width=5)
-    result = run(config)
-    net = kernel.experiment.network(config, 2)
-
-    def gradient(x):
-        return torch.autograd.grad(net(torch.from_numpy(x))[0], net.inner.weight)[0]
-
-    gaps = [
-        (gradient(x) - gradient(copy)).norm()
-        for copies in result.views
-        for x, copy in zip(result.x, copies)
-    ]
-    assert closed_forms.gradient_gap(result) == pytest.approx(float(max(gaps)))
 
 
 @pytest.mark.parametrize("seed", SEEDS)

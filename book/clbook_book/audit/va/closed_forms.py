@@ -102,18 +102,6 @@ def joint_error(result: Result) -> float:
     return relative_error(velocity.numpy(), result.measured[0])
 
 
-def gradient_gap(result: Result) -> float:
-    """Largest |grad_w f(w0, T(x)) - grad_w f(w0, x)| over a run's points and views, for the first output."""
-    n = len(result.x)
-    K = kernel_of_all(result)[..., 0, 0]
-    own = K.diagonal().reshape(-1, n)
-    of_points = K[:n].reshape(n, -1, n)
-    across = of_points.diagonal(dim1=0, dim2=2)
-    squares = own + own[0] - 2 * across
-    lengths = squares.clamp(min=0).sqrt()
-    return float(lengths.max())
-
-
 @one_thread()
 def printed_errors(
     deltas, seed: int, steps: int = 0, D: int = 5, d: int = 2, width: int = 256, tau: float = 0.1

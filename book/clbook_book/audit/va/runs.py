@@ -123,6 +123,12 @@ def at_rest():
     return [flows.at_rest(seed) for seed in FIVE]
 
 
+@recorded("va-off-sphere")
+def off_sphere(seeds=FIVE):
+    """When clusters come from even points through eq. 18's network, not held on the circle; a seed each."""
+    return [flows.off_sphere(seed) for seed in seeds]
+
+
 # Section 4.1: one step, and invariance.
 
 
@@ -181,12 +187,6 @@ def three_flows(runs):
 def unlike_gradients():
     """In VA's own setting: how points move, how far views are from them, how gradients differ, a seed each."""
     return [flows.unlike_gradients(seed) for seed in FIVE]
-
-
-@functools.cache
-def constant_start():
-    """The flow through a network that starts at a constant map."""
-    return kernel.run(TURNING.replace(eps=0.0))
 
 
 # Section 4.2: the kernel of one hidden layer, and clusters.
