@@ -90,7 +90,9 @@ def test_decay_takes_the_place_of_a_basis_for_twins_that_are_equally_frequent():
 def test_a_table_of_contexts_treats_symbols_that_share_none_alike():
     order = np.random.default_rng(0).permutation(8)
     assert np.array_equal(columns(theorems.ALONE), columns(theorems.ALONE[order]))
-    assert not np.array_equal(columns(theorems.THIRD), columns(theorems.THIRD[[2, 1, 0, *range(3, 9)]]))
+    assert not np.array_equal(
+        columns(theorems.THIRD), columns(theorems.THIRD[[2, 1, 0, *range(3, 9)]])
+    )
 
 
 def test_extents():
