@@ -55,6 +55,7 @@ FORMULA = re.compile(
     r"^( *)(\\begin\{equation\*\}\n.*?\n *\\end\{equation\*\})$", re.DOTALL | re.MULTILINE
 )
 FOLDED = "\f"  # around a text that is folded
+SVG = re.compile(r"(<svg\b.*?</svg>)", re.DOTALL)
 SETS = re.compile(r'<a href="(#[\w-]+:[^"]+)"')  # a link that sets an explorer
 SPECIAL = re.compile(r"([\\`*_$<~])")
 
@@ -327,17 +328,30 @@ class Page:
     def raw(self, node) -> str:
         if "html" not in node.get("format", ""):
             return ""
-        lines = self.plain(
-            node.astext()
-        ).splitlines()  # a blank line or an indented one would end the HTML
-        return "\n".join(line.strip() for line in lines if line.strip())
+        parts = SVG.split(node.astext())
+        parts[1::2] = map(self.drawing, parts[1::2])
+        # A blank line or an indented one would end the HTML.
+        lines = (map(str.strip, self.plain(part).splitlines()) for part in parts[::2])
+        parts[::2] = ("\n".join(filter(None, each)) for each in lines)
+        return "\n\n".join(filter(None, parts))
+
+    def drawing(self, svg) -> str:
+        """A drawing within the page as a picture: black on white, without its links."""
+        said = re.search(r"<title[^>]*>(.*?)</title>", svg)
+        paper = r'<svg xmlns="http://www.w3.org/2000/svg"\1><rect width="100%" height="100%" fill="white"/>'
+        whole = re.sub(r"^<svg([^>]*)>", paper, svg).replace("inherit", "sans-serif")
+        packed = base64.b64encode(whole.encode()).decode()
+        # As HTML: JupyterLab's extension for MyST shows no drawings of Markdown, neither attached nor in the address.
+        return f'<img alt="{said[1] if said else ""}" src="data:image/svg+xml;base64,{packed}">'
 
     def plain(self, text) -> str:
         """HTML of the book in a notebook: no style, no tooltips, formulas between dollars, links that lead on."""
         for hidden in HIDDEN:
             text = hidden.sub("", text)
         text = re.sub(
-            r"<(?!a\b|/)(\w+)[^>]*>", r"<\1>", re.sub(r"</?span[^>]*>|</?div[^>]*>", "", text)
+            r"<(?!a\b|/)(\w+)[^>]*>",
+            r"<\1>",
+            re.sub(r"</?(?:span|div|figure|figcaption)\b[^>]*>", "", text),
         )
         text = re.sub(r"\\\((.+?)\\\)", lambda tex: f"${tex[1]}$", text, flags=re.DOTALL)
         return re.sub(r"<a\b([^>]*)>(.*?)</a>|</?a\b[^>]*>", self.anchor, text, flags=re.DOTALL)

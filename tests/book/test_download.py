@@ -5,6 +5,7 @@ chapter is built as a book of one page, and that page's notebook is looked at, a
 all of its notebooks are looked at as well; `.ci/download` runs one of them in a new environment.
 """
 
+import base64
 import importlib.metadata
 import json
 import os
@@ -17,9 +18,11 @@ import sys
 import types
 import urllib.parse
 import zipfile
+from xml.etree import ElementTree
 
 import nbformat
 import pytest
+from docutils import nodes
 from jupyter_client.kernelspec import get_kernel_spec
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from PIL import Image
@@ -180,6 +183,15 @@ def test_references_are_plain_text(toy):
         assert words in text
     # JupyterLab's extension for MyST shows formulas within HTML as they are written.
     assert not re.search(r"<(div|details)", text)
+
+
+def test_a_drawing_of_the_page_is_a_picture_in_the_text():
+    svg = '<svg viewBox="0 0 2 1"><title>Bar</title><path d="M0 0h2"/></svg>'
+    drawn = f"<figure>\n{svg}\n<figcaption>One.</figcaption></figure>"
+    page = clbook_download.Page.__new__(clbook_download.Page)
+    text = page.raw(nodes.raw("", drawn, format="html"))
+    kept = re.fullmatch('<img alt="Bar" src="data:image/svg.xml;base64,(.*)">\n\nOne.', text)[1]
+    assert len(ElementTree.fromstring(base64.b64decode(kept))) == 3
 
 
 def test_a_solution_is_a_cell_that_is_folded_up(toy):
