@@ -5,6 +5,8 @@ Those on digits are records since their differences are as small as what another
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 
 from clbook import theory
@@ -92,10 +94,10 @@ def sphere_grid(runs):
 
     Rows: d_c, tau, tau d_c (1 - rho), style's gain over content's, and the same as predicted.
     """
-    rows = []
+    rows, cosine = [], functools.cache(pair_cosine)  # of many draws, none by tau
     for result in runs:
         c = result.config
-        rho = pair_cosine(c.replace(seed=0))
+        rho = cosine(c.replace(seed=0, tau=1.0))
         gain = style_gain(result.map[-1], c.d_c)
         predicted = theory.style_share(c.tau, c.d_c, c.d - c.d_c, rho)
         rows.append((c.d_c, c.tau, c.tau * c.d_c * (1 - rho), gain, predicted))
