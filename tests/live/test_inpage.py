@@ -543,7 +543,7 @@ def test_it_has_no_barriers_and_fits_a_phone(visit, block, width):
 def test_without_a_script_a_picture_stands_there(visit, block):
     page = visit(block, java_script_enabled=False)
     assert "Trajectories of 40 embedded points" in page.get_attribute("figure img", "alt")
-    assert "takes JavaScript" in status(page)
+    assert "takes JavaScript" in status(page) and not page.is_visible("details")
 
 
 # Other panels.

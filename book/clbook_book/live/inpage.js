@@ -300,6 +300,7 @@ window.clbookHere ??= (() => {
     }
     const shows = [...shapes.map(choice), ...setup.knobs.map((knob) => slider(knob, knobs)),
       ...setup.more.map((knob) => slider(knob, part(".clbook-more")))];
+    part("details").hidden = false;
     function refresh() { shows.forEach((show) => show()); guests.forEach((guest) => guest?.changed()); }
 
     // A kind of panel of a file of its own: it draws in its box, and may stand below the picture and change settings.
