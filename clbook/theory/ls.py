@@ -64,8 +64,8 @@ def separation_condition(
 def growth_rate(theta: float, tau: float, gradient: str = "partial") -> float:
     """Rate at which the gap between two equal clusters grows while |z_i - z_j|^2 << tau: Theta/(4 tau) (LS eq. 34).
 
-    For views that scatter little against sqrt(tau), where sigma2 is small against theta or a point's mean view is its
-    cluster's mean.
+    For views that scatter little against sqrt(tau), where a point's mean view stays at its cluster's mean, or its views
+    stay at the point and sigma2 is small against theta.
 
     Args:
         theta: squared distance of the classes' mean gradients.
