@@ -1,9 +1,11 @@
 """What the functions of LS's own room promise; what they find is judged on the paper's page."""
 
 import functools
+import itertools
 import math
 from types import SimpleNamespace
 
+import mpmath
 import numpy as np
 import pytest
 import torch
@@ -103,6 +105,29 @@ def test_views_at_their_points_grow_at_a_rate_between_two_bounds(data, least, mo
         rate = torch.linalg.eigvalsh(centred - centred.mean(1, keepdim=True))[-1] / len(kernel)
         assert theta / 4 < rate < theta / 4 + sigma2
         assert least < rate / (theta / 4) < most
+
+
+@pytest.mark.parametrize("count", [2, 3, 5, 8, 16, 32])
+def test_even_points_with_a_place_each_are_minima(count):
+    """Eq. 3 curves up along each wave of angles but a rotation: 2 (1 + G) second > first^2, in 120 digits."""
+    with mpmath.workdps(120):
+        for tau, m in itertools.product((0.01, 0.2, 1, 10_000), range(1, count // 2 + 1)):
+            G = first = second = mpmath.mpf(0)
+            for k in range(count):
+                sin, cos = (
+                    mpmath.sinpi(mpmath.mpf(2 * k) / count),
+                    mpmath.cospi(mpmath.mpf(2 * k) / count),
+                )
+                share = mpmath.exp((cos - 1) / tau) / count
+                G += share
+                first += share * sin / tau * mpmath.sinpi(mpmath.mpf(2 * k * m) / count)
+                second += (
+                    share
+                    * (sin**2 / tau - cos)
+                    / tau
+                    * (1 - mpmath.cospi(mpmath.mpf(2 * k * m) / count))
+                )
+            assert 2 * (1 + G) * second > first**2
 
 
 def test_lemma_b_4_asks_more_of_psi_than_that_it_rises():
