@@ -541,8 +541,8 @@ def three_bands(own, own_groups):
 
 
 @measures("sl-uneven-pair")
-def uneven_pair(own_uneven):
-    return compared({"ratio of the pair": own_uneven[ONE], "even": own_uneven[WITH]})
+def uneven_pair(own_uneven, own):
+    return compared({"ratio of the pair": own_uneven[ONE], "of all in its run": end(own[ONE])})
 
 
 @measures("sl-own-longer")
