@@ -349,7 +349,7 @@ def perfect_early(paper):
     random = np.array([perfect_at(run, "random") for run in paper])
     last = paper[0].accuracy_at[-1]
     earlier = np.minimum(random, last) - np.minimum(trained, last)
-    text = f"at epochs {listed(trained, 'g')}; random {listed(random, 'g')}"
+    text = f"{counted(trained <= last)}, at epochs {listed(trained, 'g')}; random {listed(random, 'g')}"
     return Finding(text.replace("inf", "never"), earlier)
 
 
