@@ -41,17 +41,9 @@ class Reads(TorchDispatchMode):
     """Lists the calls, backward passes included, for which a GPU would have to be waited for."""
 
     WAITS = {
-        "_local_scalar_dense",
-        "item",
-        "nonzero",
-        "masked_select",
-        "unique_dim",
-        "_unique2",
-        "unique_consecutive",
-        "is_nonzero",
-        "equal",
-        "repeat_interleave.Tensor",
-    }
+        "_local_scalar_dense", "item", "nonzero", "masked_select", "unique_dim", "_unique2",
+        "unique_consecutive", "is_nonzero", "equal", "repeat_interleave.Tensor",
+    }  # fmt: skip
 
     def __init__(self):
         super().__init__()

@@ -16,18 +16,12 @@ from browser import NoBrowser
 
 # Every address but a file's goes to a proxy that there is not.
 PREFERENCES = {
-    "network.proxy.type": 1,
-    "network.proxy.http": "127.0.0.1",
-    "network.proxy.http_port": 9,
-    "network.proxy.ssl": "127.0.0.1",
-    "network.proxy.ssl_port": 9,
-    "network.proxy.no_proxies_on": "",
-    "app.normandy.enabled": False,
-    "app.update.enabled": False,
-    "browser.shell.checkDefaultBrowser": False,
-    "datareporting.policy.dataSubmissionEnabled": False,
+    "network.proxy.type": 1, "network.proxy.http": "127.0.0.1", "network.proxy.http_port": 9,
+    "network.proxy.ssl": "127.0.0.1", "network.proxy.ssl_port": 9,
+    "network.proxy.no_proxies_on": "", "app.normandy.enabled": False, "app.update.enabled": False,
+    "browser.shell.checkDefaultBrowser": False, "datareporting.policy.dataSubmissionEnabled": False,
     "toolkit.telemetry.reportingpolicy.firstRun": False,
-}
+}  # fmt: skip
 QUIET = subprocess.DEVNULL
 BEGINS = 60  # seconds that Firefox may take until it listens
 ANSWERS = 300  # seconds that it may take for one answer

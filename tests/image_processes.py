@@ -9,17 +9,8 @@ from clbook.experiments.images import experiment
 from clbook.experiments.images.experiment import Config, Trainer
 
 LOSSES = ("nt_xent", "dcl", "nscl", "supcon", "ce", "vicreg")
-SMALL = dict(
-    train=60,
-    test=20,
-    width=4,
-    batch=30,
-    projector=(8, 6),
-    precision="float64",
-    epochs=2,
-    warmup=0,
-    every=1,
-)
+SMALL = dict(train=60, test=20, width=4, batch=30, epochs=2, warmup=0, every=1)
+SMALL |= dict(projector=(8, 6), precision="float64")
 
 
 def gradients(loss: str) -> tuple[torch.Tensor, list[torch.Tensor]]:

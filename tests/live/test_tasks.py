@@ -68,23 +68,15 @@ def test_a_number_in_words_has_one_place():
 
 # (page, block): the quantity that its question is about, which is the first number in the status.
 QUANTITIES = {
-    ("bench", "bench"): "readout",
-    ("landscape", "free"): "readout",
-    ("overlap", "ring-here"): "accuracy",
-    ("separability", "here"): "neighbours",
-    ("separability", "donut-here"): "neighbours",
-    ("alignment", "push"): "alike",
-    ("kernel", "orbits-here"): "spread",
-    ("kernel", "imbalance-here"): "behind",
-    ("sphere", "here"): "accuracy",
-    ("content_style", "box-here"): "means[1]",
-    ("content_style", "globe-here"): "style_gain",
-    ("projectors", "depth-here"): "means[1]",
-    ("modadd", "transformer-here"): "ratio",
-    ("remembers", "tables-here"): "ratio",
-    ("why", "views-here"): "neighbours",
-    ("why", "counts-here"): "ratio",
-}
+    ("bench", "bench"): "readout", ("landscape", "free"): "readout",
+    ("overlap", "ring-here"): "accuracy", ("separability", "here"): "neighbours",
+    ("separability", "donut-here"): "neighbours", ("alignment", "push"): "alike",
+    ("kernel", "orbits-here"): "spread", ("kernel", "imbalance-here"): "behind",
+    ("sphere", "here"): "accuracy", ("content_style", "box-here"): "means[1]",
+    ("content_style", "globe-here"): "style_gain", ("projectors", "depth-here"): "means[1]",
+    ("modadd", "transformer-here"): "ratio", ("remembers", "tables-here"): "ratio",
+    ("why", "views-here"): "neighbours", ("why", "counts-here"): "ratio",
+}  # fmt: skip
 
 
 def test_the_quantity_of_its_question_is_a_number_in_the_status_of_a_block():
