@@ -140,7 +140,8 @@ def test_page_is_readable_on_a_phone(kept, theme):
         assert box["x"] >= 0 and box["x"] + box["width"] <= PHONE
         image = figure.query_selector("img")
         assert image.bounding_box()["width"] >= 280
-        assert image.evaluate("i => getComputedStyle(i).filter") == "none", "the theme greys it"
+        turned = "invert(0.93) hue-rotate(180deg)" if theme == "dark" else "none"
+        assert image.evaluate("i => getComputedStyle(i).filter") == turned
 
 
 @every_explorer
@@ -332,6 +333,8 @@ def test_print_from_the_dark_theme_is_dark_on_white_without_buttons(kept, page):
         "all => all.filter(e => e.offsetParent).map(e => getComputedStyle(e).color.match(/\\d+/g).map(Number))",
     )
     assert inks and all(sum(ink[:3]) < 3 * 140 for ink in inks)
+    filters = "all => all.map(i => getComputedStyle(i).filter)"
+    assert set(opened.page.eval_on_selector_all(".cell_output img", filters)) <= {"none"}
     buttons = opened.page.query_selector_all(".bd-content button")
     assert not [each.inner_text() for each in buttons if each.is_visible()]
 
