@@ -172,10 +172,8 @@ def test_sdist_and_wheel_hold_the_package_and_its_files(built, package):
         kinds |= {".yaml", ".txt", ".nc", ".json"}
     assert {pathlib.Path(name).suffix for name in files} >= kinds
     assert files - sdist == set() and files - wheel == set()
-    assert {name.split("/")[0] for name in wheel} == {
-        package,
-        f"{package}-{clbook.__version__}.dist-info",
-    }
+    told = f"{package}-{clbook.__version__}.dist-info"
+    assert {name.split("/")[0] for name in wheel} == {package, told}
 
 
 def test_installed_packages_find_the_records(built):

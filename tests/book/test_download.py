@@ -96,17 +96,11 @@ def toy(tmp_path_factory):
     )
 
 
-def environment(folder):
-    return {
-        **os.environ,
-        "PYTHONPATH": f"{folder}:{folder}/book",
-        "CLBOOK_CACHE": str(folder / "cache"),
-    }
-
-
 def run(command, folder, package=None):
     """What a command has done in a folder that holds the package, or with the package of another."""
-    env = environment(package or folder)
+    place = package or folder
+    env = {"PYTHONPATH": f"{place}:{place}/book", "CLBOOK_CACHE": str(place / "cache")}
+    env = os.environ | env
     return subprocess.run(command, cwd=folder, env=env, text=True, capture_output=True, check=False)
 
 
@@ -229,25 +223,21 @@ def test_the_page_offers_its_notebook_and_the_package(toy):
     assert "colab" not in toy.page.lower()
 
 
-@pytest.mark.parametrize(
-    ("editable", "version", "installs"),
-    [(True, "0.1", False), (False, None, False), (False, "0.1", True)],
-    ids=["a checkout", "this version", "another version"],
-)
-def test_the_first_cell_installs_only_what_is_missing(
-    toy, monkeypatch, editable, version, installs
-):
-    (name, *_) = wheels(toy.offered)
+HERE = {"a checkout": (True, "0.1"), "this version": (False, None), "another": (False, "0.1")}
+
+
+@pytest.mark.parametrize("here", HERE)
+def test_the_first_cell_installs_only_what_is_missing(toy, monkeypatch, here):
+    editable, version = HERE[here]
     url = '{"dir_info": {"editable": true}}' if editable else None
-    found = types.SimpleNamespace(
-        version=version or name.name.split("-")[1], read_text=lambda file: url
-    )
+    version = version or wheels(toy.offered)[0].name.split("-")[1]
+    found = types.SimpleNamespace(version=version, read_text=lambda file: url)
     monkeypatch.setattr(importlib.metadata, "distribution", lambda name: found)
     ran = []
     code = toy.notebook.cells[0].source
     assert code.count("    %pip install ") == 1
     exec(re.sub(r"%pip .*", "ran.append(1)", code), {"ran": ran})
-    assert bool(ran) is installs
+    assert bool(ran) is (here == "another")
 
 
 def test_the_notebook_runs_with_the_package_from_the_wheel_alone(toy, tmp_path):
