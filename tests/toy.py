@@ -47,16 +47,10 @@ def run(config, *, progress=None, device=None):
 
     def result():
         z = np.array(recorded)
-        return Result(
-            config=config,
-            seconds=time.perf_counter() - start,
-            device=device or "cpu",
-            stopped=stopped,
-            steps=np.arange(len(z)),
-            z=z,
-            labels=labels,
-            radius=np.linalg.norm(z, axis=2).mean(1),
-        )
+        took = time.perf_counter() - start
+        how = {"config": config, "seconds": took, "device": device or "cpu", "stopped": stopped}
+        radius = np.linalg.norm(z, axis=2).mean(1)
+        return Result(**how, steps=np.arange(len(z)), z=z, labels=labels, radius=radius)
 
     for k in range(config.steps + 1):
         theta = angle + config.turn * config.a * k / config.steps
@@ -93,14 +87,9 @@ def draw(result, frame=-1):
         radius = np.linalg.norm(result.z[: k + 1, result.labels == c], axis=2).mean(1)
         line.plot(result.steps[: k + 1] + 1, radius, color=style.colour(c), gid=f"radius {c}")
     line.axvline(result.steps[k] + 1, color=style.MUTED, lw=0.8, ls="--")
-    line.set(
-        xscale="log",
-        xlim=(0.9, len(result.steps) + 1),
-        ylim=(0, 1.1),
-        xlabel="iteration + 1",
-        ylabel=r"mean $\|z_i\|$",
-        title=rf"$a = {result.config.a:g}$, step {result.steps[k]}",
-    )
+    line.set(xscale="log", xlim=(0.9, len(result.steps) + 1), ylim=(0, 1.1))
+    line.set(xlabel="iteration + 1", ylabel=r"mean $\|z_i\|$")
+    line.set_title(rf"$a = {result.config.a:g}$, step {result.steps[k]}")
     order = np.argsort(result.labels, kind="stable")
     u = result.z[k][order] / np.linalg.norm(result.z[k][order], axis=1, keepdims=True)
     gram.imshow(u @ u.T, vmin=-1, vmax=1)

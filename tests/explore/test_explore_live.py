@@ -51,14 +51,8 @@ class FrontEnd:
     """A mirror of every widget's state, kept from the kernel's messages as JupyterLab keeps it."""
 
     def __init__(self):
-        path = os.pathsep.join(
-            [
-                str(HERE),
-                str(HERE.parent),
-                str(HERE.parent / "book"),
-                os.environ.get("PYTHONPATH", ""),
-            ]
-        )
+        places = (HERE, HERE.parent, HERE.parent / "book", os.environ.get("PYTHONPATH", ""))
+        path = os.pathsep.join(map(str, places))
         self.manager = KernelManager()
         self.store = tempfile.TemporaryDirectory()  # else it would know the runs of earlier tests
         own = {"PYTHONPATH": path, "CLBOOK_CACHE": self.store.name}

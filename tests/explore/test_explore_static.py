@@ -697,14 +697,9 @@ def test_several_runs_are_one_frame_and_the_figure_may_have_its_own_times(still)
         picture.alt = f"{[run.config.b for run in pair.values()]}, seen from {90 * frame}"
         return picture
 
-    player = explore(
-        toy.run,
-        figure,
-        BASE,
-        compare={"one": {"b": 1}, "three": {"b": 3}},
-        time={"seen from (degrees)": range(0, 360, 90)},
-        a=[0.5, 1],
-    )
+    compare = {"one": {"b": 1}, "three": {"b": 3}}
+    times = {"seen from (degrees)": range(0, 360, 90)}
+    player = explore(toy.run, figure, BASE, compare=compare, time=times, a=[0.5, 1])
     assert player.setup["times"] == [[0, 90, 180, 270]] * 2
     told = [f"[1, 3], seen from {angle}" for angle in (0, 90, 180, 270)]
     assert [alt for *_, alt in player.scene.frames[:4]] == told

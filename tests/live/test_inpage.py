@@ -31,15 +31,8 @@ TRAIN, HERE, TAU = "[data-do=train]", "window.clbook.explorers.here", "temperatu
 
 @pytest.fixture(scope="module")
 def block(tmp_path_factory):
-    made = train_here(
-        separability.run,
-        figures.trajectories,
-        CONFIG,
-        settings=("eps", "tau", "lr_over_tau"),
-        title="Train it here",
-        name="here",
-        classes=(2, 3),
-    )
+    how = {"settings": ("eps", "tau", "lr_over_tau"), "title": "Train it here", "name": "here"}
+    made = train_here(separability.run, figures.trajectories, CONFIG, classes=(2, 3), **how)
     return alone(made, tmp_path_factory.mktemp("page"))
 
 
@@ -375,14 +368,8 @@ def other_picture(run):
 
 @pytest.fixture(scope="module")
 def ring(tmp_path_factory):
-    made = train_here(
-        overlap.run,
-        other_picture,
-        Endless(),
-        settings=("spacing", "jitter"),
-        panels=(panels.points(ball=True),),
-        name="ring",
-    )
+    how = {"settings": ("spacing", "jitter"), "panels": (panels.points(ball=True),)}
+    made = train_here(overlap.run, other_picture, Endless(), name="ring", **how)
     return alone(made, tmp_path_factory.mktemp("ring"))
 
 
@@ -588,15 +575,9 @@ def test_bars_and_curves_and_a_whole_number(visit, tmp_path):
 @pytest.fixture(scope="module")
 def ball(tmp_path_factory):
     """Points on the circle or the sphere, with the curve of their loss."""
-    made = train_here(
-        sphere.run,
-        other_picture,
-        sphere.Config(n=40, d=3, steps=20),
-        settings=("tau",),
-        panels=(panels.points(ball=True), panels.curves(losses="loss of the step")),
-        d=(2, 3),
-        name="ball",
-    )
+    shown = (panels.points(ball=True), panels.curves(losses="loss of the step"))
+    how = {"settings": ("tau",), "panels": shown, "d": (2, 3), "name": "ball"}
+    made = train_here(sphere.run, other_picture, sphere.Config(n=40, d=3, steps=20), **how)
     return alone(made, tmp_path_factory.mktemp("ball"))
 
 
@@ -659,17 +640,11 @@ GOALS = (Goal("Separate them", "separable_at >= 0"), Goal("Start wide", "eps >= 
 
 @pytest.fixture(scope="module")
 def asked(tmp_path_factory):
-    made = train_here(
-        separability.run,
-        figures.trajectories,
-        CONFIG.replace(steps=2000),
-        settings=("eps", "tau"),
-        panels=(panels.data(), panels.points(span=1.7)),
-        says={"neighbours": "nearest of one colour {:.0%}", "losses": "loss {:.2f}"},
-        ask=ASK,
-        goals=GOALS,
-        name="asked",
-    )
+    says = {"neighbours": "nearest of one colour {:.0%}", "losses": "loss {:.2f}"}
+    how = {"settings": ("eps", "tau"), "panels": (panels.data(), panels.points(span=1.7))}
+    how |= {"says": says, "ask": ASK, "goals": GOALS, "name": "asked"}
+    longer = CONFIG.replace(steps=2000)
+    made = train_here(separability.run, figures.trajectories, longer, **how)
     return alone(made, tmp_path_factory.mktemp("asked"))
 
 
