@@ -7,13 +7,7 @@ import pathlib
 
 ROOT = pathlib.Path(__file__).parent.parent
 # From the ground up; a room imports those that stand before it. `records` loads the others' `runs` by name.
-ROOMS = (
-    "clbook",
-    "clbook_book.records",
-    "clbook_book.live",
-    "clbook_book.course",
-    "clbook_book.audit",
-)
+ROOMS = ("clbook", *(f"clbook_book.{name}" for name in ("records", "live", "course", "audit")))
 
 
 def room(module) -> int:
@@ -61,12 +55,8 @@ def test_no_import_runs_upward():
 
 def test_clbook_knows_nothing_of_the_book():
     """Where its records lie is asked of the import system; all else that names the book is a word to a reader."""
-    named = [
-        m
-        for m in IMPORTS
-        if m.split(".")[0] == "clbook" and any("clbook_book" in o for o in IMPORTS[m])
-    ]
-    assert named == []
+    own = [module for module in IMPORTS if module.split(".")[0] == "clbook"]
+    assert [m for m in own if any("clbook_book" in other for other in IMPORTS[m])] == []
 
 
 def test_chapters_know_nothing_of_the_audit():

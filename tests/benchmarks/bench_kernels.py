@@ -25,10 +25,8 @@ HIDDEN = (64, 100, 100, 100)
 WAYS = {
     "layerwise": (kernels.empirical, 15),
     "trace": (kernels.empirical_trace, 15),
-    "jacobian": (
-        kernels.autograd,
-        5,
-    ),  # vmap(jacrev), then one product: the shortest correct version
+    # vmap(jacrev), then one product: the shortest correct version
+    "jacobian": (kernels.autograd, 5),
 }
 
 
@@ -126,27 +124,16 @@ def main():
     for d in (1, 2):
         ways = {"at once": (at_once, 15), "one by one": (one_by_one, 5)}
         report(f"75 kernels n=80 d={d}", seconds(ways, *runs(80, d)))
-    for way, n, d in (
-        ("layerwise", 1000, 2),
-        ("trace", 1000, 2),
-        ("jacobian", 1000, 2),
-        ("layerwise", 2000, 2),
-    ):
-        run = subprocess.run(
-            [sys.executable, __file__, "peak", way, str(n), str(d)],
-            capture_output=True,
-            text=True,
-            check=True,
-        )
+    for way, n, d in [*((way, 1000, 2) for way in WAYS), ("layerwise", 2000, 2)]:
+        command = [sys.executable, __file__, "peak", way, str(n), str(d)]
+        run = subprocess.run(command, capture_output=True, text=True, check=True)
         size = int(run.stdout)
         print(
             f"memory n={n} d={d} {way}: {size / 2**20:.0f} MB = {size / (4 * n * n * d * d):.2f} x K"
         )
     a, b = np.random.default_rng(0).normal(size=(2, 5000, 128))
-    for name, ours, pairs in (
-        ("CKA", metrics.linear_cka, cka_by_pairs),
-        ("RSA", metrics.rsa, rsa_by_pairs),
-    ):
+    measures = ("CKA", metrics.linear_cka, cka_by_pairs), ("RSA", metrics.rsa, rsa_by_pairs)
+    for name, ours, pairs in measures:
         ways = {"d x d": (ours, 15), "numpy N x N": (pairs, 3), "torch N x N": (in_torch(pairs), 3)}
         report(name, seconds(ways, a, b))
 

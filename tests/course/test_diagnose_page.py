@@ -169,15 +169,10 @@ def test_the_three_lines_for_other_models_run_as_they_stand(monkeypatch, tmp_pat
     g = torch.Generator().manual_seed(0)
     images = torch.randn(40, 1, 6, 6, generator=g)
     labels = np.arange(40) % 2
-    names = {
-        "encoder": nn.Sequential(nn.Flatten(), nn.Linear(36, 8)),
-        "untrained": nn.Sequential(nn.Flatten(), nn.Linear(36, 8)),
-        "projector": nn.Linear(8, 4),
-        "images": images,
-        "labels": labels,
-        "views": noisy,
-        "photographs": torch.randn(40, 8, generator=g),
-    }
+    names = {"images": images, "labels": labels, "views": noisy, "projector": nn.Linear(8, 4)}
+    names["photographs"] = torch.randn(40, 8, generator=g)
+    for name in ("encoder", "untrained"):
+        names[name] = nn.Sequential(nn.Flatten(), nn.Linear(36, 8))
     auto = types.SimpleNamespace(from_pretrained=lambda name: Transformer())
     made = lambda name, pretrained, num_classes: Timm(num_classes)  # noqa: E731
     timm = types.SimpleNamespace(create_model=made)

@@ -92,16 +92,14 @@ def test_bad_latents_and_mixings_say_what_is_wrong():
     def positives(*given, **how):
         return latents.positives(z, *given, seeded(), **how)
 
+    table = torch.ones(4, 3)
     for call, message in (
         (lambda: positives(5, 0.3, "box"), "d_c = 5 is not allowed"),
         (lambda: positives(1, 0.0, "box"), "style_sd = 0.0 is not"),
         (lambda: positives(1, -1.0, "sphere"), "style_sd = -1.0 is not"),
         (lambda: positives(1, 0.3, "sphere", content_sd=0.1), "content_sd = 0.1 is not allowed"),
         (lambda: latents.marginal(5, 4, "torus", seeded()), "space = 'torus'"),
-        (
-            lambda: latents.mixed(z, [torch.ones(4, 3)]),
-            r"matrices\[0\] = Tensor \(4, 3\) .* square",
-        ),
+        (lambda: latents.mixed(z, [table]), r"matrices\[0\] = Tensor \(4, 3\) .* square"),
         (lambda: Config(d_c=9), "d_c = 9 .* must be at most"),
         (lambda: SPHERE.replace(content_sd=0.1), "content_sd"),
     ):

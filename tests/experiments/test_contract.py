@@ -20,13 +20,11 @@ from clbook.training.settings import allowed, on_request, quantities
 from clbook.training.streams import SEEDS
 
 RUNS = {case.run: case for case in reversed(CASES.values())}  # the first case of each training
-EVERY = pytest.mark.parametrize(
-    "case",
-    [
-        pytest.param(case, id=name, marks=[] if RUNS[case.run] is case else pytest.mark.long)
-        for name, case in CASES.items()
-    ],
-)
+PARAMS = [
+    pytest.param(case, id=name, marks=[] if RUNS[case.run] is case else pytest.mark.long)
+    for name, case in CASES.items()
+]
+EVERY = pytest.mark.parametrize("case", PARAMS)
 DIVERGING = {name: case for name, case in CASES.items() if case.diverges}
 NAMES = [training_of(run).__module__.split(".", 2)[2] for run in RUNS]
 NEAR = 1e-4  # runs of a few steps, alone and beside others, differ by rounding
@@ -131,12 +129,8 @@ def test_a_run_that_is_stopped_has_what_it_has(case, monkeypatch):
         return len(seen) < 3
 
     result = case.run(case.tiny, progress=progress)
-    assert (
-        result.stopped
-        and len(seen) == 3
-        and sorted(seen) == seen
-        and 0 <= seen[0][0] < seen[-1][0] < 1
-    )
+    assert result.stopped and len(seen) == 3
+    assert sorted(seen) == seen and 0 <= seen[0][0] < seen[-1][0] < 1
     whole = case.run(case.tiny)
     assert not whole.stopped and len(result.steps) < len(whole.steps)
     assert result.steps.tolist() == whole.steps[: len(result.steps)].tolist()
@@ -297,16 +291,10 @@ def values(field, times):
     low = m["low"] if m["low"] is not None else m["above"] if m["above"] is not None else 0
     high = m["high"] if m["high"] is not None else 100
     if kind is float:
-        return st.floats(
-            low,
-            high,
-            exclude_min=m["above"] is not None and m["low"] is None,
-            allow_subnormal=False,
-        )
-    whole = st.integers(
-        math.ceil(low),
-        min(int(high), max(times * int(np.max(field.default)), math.ceil(low) + 3, 40)),
-    )
+        above = m["above"] is not None and m["low"] is None
+        return st.floats(low, high, exclude_min=above, allow_subnormal=False)
+    most = max(times * int(np.max(field.default)), math.ceil(low) + 3, 40)
+    whole = st.integers(math.ceil(low), min(int(high), most))
     return st.lists(whole, min_size=1, max_size=3).map(tuple) if kind is tuple else whole
 
 
@@ -314,17 +302,11 @@ def values(field, times):
 @settings(max_examples=12, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_every_allowed_config_takes_a_step_or_is_refused_by_the_name_of_a_setting(case, data):
-    fields = [
-        f
-        for f in dataclasses.fields(case.tiny)
-        if f.name not in ("steps", "epochs", "record_every")
-    ]
+    every = dataclasses.fields(case.tiny)
+    fields = [f for f in every if f.name not in ("steps", "epochs", "record_every")]
     chosen = data.draw(st.lists(st.sampled_from(fields), max_size=4, unique_by=lambda f: f.name))
     changes = {f.name: data.draw(values(f, case.largest), label=f.name) for f in chosen}
-    names = [
-        "CLBOOK_DATA",
-        *(f.name for f in dataclasses.fields(case.tiny)),
-    ]  # files may not be there
+    names = ["CLBOOK_DATA", *(f.name for f in every)]  # files may not be there
     try:
         result = case.run(case.tiny.replace(**changes, **short(case.tiny)))
     except ValueError as error:

@@ -85,16 +85,11 @@ def test_no_table_goes_below_minus_the_information_that_one_view_has_on_the_othe
         )
 
 
-@pytest.mark.parametrize(
-    "config",
-    [
-        Config(),
-        Config(width=3.0, seed=1),
-        Config(width=55.0, jitter=0.0),
-        Config(n=9, classes=3, width=170.0, seed=4),
-        Config(width=9.0, parts=3),
-    ],
-)
+RINGS = [Config(), Config(width=3.0, seed=1), Config(width=55.0, jitter=0.0)]
+RINGS += [Config(n=9, classes=3, width=170.0, seed=4), Config(width=9.0, parts=3)]
+
+
+@pytest.mark.parametrize("config", RINGS)
 def test_views_are_uniform_on_their_interval_and_shared_where_intervals_overlap(config):
     result = run(config.replace(steps=1))
     chances, nearest = pieces(config)
@@ -102,12 +97,10 @@ def test_views_are_uniform_on_their_interval_and_shared_where_intervals_overlap(
     x = result.x
     apart = np.abs((x[:, None] - x + 180) % 360 - 180)
     np.testing.assert_allclose(result.shares, np.maximum(0, 1 - apart / config.width), atol=1e-9)
-    views = (
-        x[:, None] + config.width * (np.random.default_rng(0).random((config.n, 4000)) - 0.5)
-    ) % 360
-    own = (
-        np.abs((views[..., None] - x + 180) % 360 - 180).argmin(-1) == np.arange(config.n)[:, None]
-    )
+    moved = config.width * (np.random.default_rng(0).random((config.n, 4000)) - 0.5)
+    views = (x[:, None] + moved) % 360
+    seen = np.abs((views[..., None] - x + 180) % 360 - 180).argmin(-1)
+    own = seen == np.arange(config.n)[:, None]
     expected = [chances[i, nearest == i].sum().item() for i in range(config.n)]
     np.testing.assert_allclose(own.mean(1), expected, atol=0.04)
 
@@ -118,10 +111,8 @@ def test_where_no_two_points_share_a_view_every_assignment_costs_the_same(jitter
     for seed in SEEDS:
         config = Config(jitter=jitter, tau=tau, seed=seed, spacing=8.0)
         config = config.replace(width=0.999 * gaps(config)[0])
-        found = [
-            lookup_loss(config.replace(start=start))
-            for start in ("sorted", "exchanged", "shuffled")
-        ]
+        starts = ("sorted", "exchanged", "shuffled")
+        found = [lookup_loss(config.replace(start=start)) for start in starts]
         exact = even_loss((24,), tau, "log t").item()
         np.testing.assert_allclose(found, exact, rtol=0, atol=1e-12)
 

@@ -277,22 +277,15 @@ def test_readout_is_the_nearest_centre_over_the_other_symbols():
 
 
 def test_figures_have_numbers_and_names():
-    def several(**change):
-        return [
-            run(SMALL.replace(symbols=6, seed=s, m=m, **change)) for s in (0, 1) for m in (1, 4)
-        ]
+    def several(**how):
+        return [run(SMALL.replace(symbols=6, seed=s, m=m, **how)) for s in (0, 1) for m in (1, 4)]
 
     crossed = several(looks="crossed")
     of_m = figures.against_m(several(alike=0.0), several(), several(hidden=3), crossed)
     over_time = figures.over_time(records.load("why-over-time").ratio)
     assert "at m = 1," in of_m.alt and "endless" in over_time.alt
-    for picture in (
-        figures.answer(),
-        figures.one(run(SMALL)),
-        figures.one(crossed[0]),
-        of_m,
-        over_time,
-    ):
+    pictures = figures.answer(), figures.one(run(SMALL)), figures.one(crossed[0])
+    for picture in (*pictures, of_m, over_time):
         assert picture.png(dpi=40).startswith(b"\x89PNG") and picture.alt
         for ax in picture.fig.axes:
             gids = [artist.get_gid() for artist in ax.get_children() if artist.get_gid()]

@@ -203,15 +203,8 @@ def test_natural_pairs_share_at_least_half_of_both_words_meanings(tmp_path, monk
     path = tmp_path / corpus.WORDNET
     path.parent.mkdir()
     rows = ["id\tpos\tlexfile\tmembers\thypernyms_or_similar\tdefinition"]
-    for members in [
-        "car|auto|motor_car",
-        "auto|bank",
-        "car",
-        "bank|shore",
-        "bank",
-        "big|large",
-        "grey|gray",
-    ]:
+    groups = ["car|auto|motor_car", "auto|bank", "car", "bank|shore", "bank"]
+    for members in [*groups, "big|large", "grey|gray"]:
         rows.append(f'{len(rows)}\tn\tx\t{members}\t\t"a definition')
     path.write_bytes(gzip.compress("\n".join(rows).encode()))
     seen = ["car", "auto", "bank", "shore", "big", "gray", "grey"]

@@ -319,14 +319,11 @@ def test_a_table_asks_for_a_path(read):
 
 
 def test_classes_and_k_are_whole_and_a_spread_is_a_number():
+    whole = "classes = 2.5", "classes must be a whole"
     for call, name, says in (
-        (lambda: data.balanced_labels(6, 2.5), "classes = 2.5", "classes must be a whole"),
-        (
-            lambda: data.clusters(6, 2.5, 0.1, generator()),
-            "classes = 2.5",
-            "classes must be a whole",
-        ),
-        (lambda: data.row(6, 2.5, 0.1, 2, generator()), "classes = 2.5", "classes must be a whole"),
+        (lambda: data.balanced_labels(6, 2.5), *whole),
+        (lambda: data.clusters(6, 2.5, 0.1, generator()), *whole),
+        (lambda: data.row(6, 2.5, 0.1, 2, generator()), *whole),
         (lambda: data.modadd(6, 2.5), "k = 2.5", "k must be a whole number"),
         *(
             (lambda s=s: data.clusters(6, 2, s, generator()), "spread", "spread must be a number")

@@ -57,6 +57,9 @@ CONDITION = {"eps": 0.1, "tau": 0.1, "n": 8, "gamma": 0.0, "theta": 1.0}
 CONDITION |= {"sigma2": 0.0, "delta": 0.0}
 REPAIRED = {"k": [0, 1, 2], "h": 0.1, "eps": 0.1, "gap": 0.05, "theta": 1.0, "kappa": 0.5}
 REPAIRED |= {"rate": 0.2, "eta": 0.01, "zeta": 0.01}
+POSTERIOR = {"injections": [1.0, 2.0], "eta": 0.1, "B": 8, "tau": 1.0, "convex": False}
+VELOCITY = {"share": [0.25, 0.75], "squared_norm": [4.0, 1.0], "gain": [[0.5, 0.5], [0.2, 0.2]]}
+VELOCITY |= {"gradient": [[2.0, 1.0], [-1.0, 0.0]]}
 BOUND = {"C": 10, "B": 512, "T": 3, "delta": 0.1, "tau": 1.0}
 ARGUMENTS = {
     theory.separation_condition: CONDITION,
@@ -72,25 +75,14 @@ ARGUMENTS = {
     theory.cka_lower_bound: {"drift": 0.5, "gram_norm": 1.0},
     theory.rsa_lower_bound: {"drift": 0.5, "std": 1.0, "pairs": 3},
     theory.total: {"eta": ETA, "T": 3},
-    theory.posterior_bound: {
-        "injections": [1.0, 2.0],
-        "eta": 0.1,
-        "B": 8,
-        "tau": 1.0,
-        "convex": False,
-    },
+    theory.posterior_bound: POSTERIOR,
     theory.threshold_slope: {"tolerance": 0.01},
     theory.even_similarity: {"count": 4, "tau": 0.1},
     theory.split_curvature: {"count": 4, "tau": 0.1},
     theory.batch_floor: {"batch": 32, "k": 8, "samples": 512},
     theory.repaired_bound: REPAIRED,
     theory.l2_distance: {"decay": 0.01, "N": 16, "k": 8},
-    theory.cluster_velocity: {
-        "share": [0.25, 0.75],
-        "squared_norm": [4.0, 1.0],
-        "gain": [[0.5, 0.5], [0.2, 0.2]],
-        "gradient": [[2.0, 1.0], [-1.0, 0.0]],
-    },
+    theory.cluster_velocity: VELOCITY,
     theory.style_share: {"tau": 1.0, "d_c": 2, "d_s": 3, "rho": 0.9},
 }
 

@@ -18,12 +18,8 @@ def reference(model, m, tokens, present, heads):
     hidden = model.blocks[0].up.weight.shape[-1]
     make = nn.TransformerEncoderLayer(d, heads, hidden, dropout=0.0, batch_first=True)
     net = nn.TransformerEncoder(make, len(model.blocks), enable_nested_tensor=False).double()
-    names = {
-        "self_attn.in_proj_": "inward",
-        "self_attn.out_proj.": "outward",
-        "linear1.": "up",
-        "linear2.": "down",
-    }
+    names = {"self_attn.in_proj_": "inward", "self_attn.out_proj.": "outward"}
+    names |= {"linear1.": "up", "linear2.": "down"}
     for theirs, ours in zip(net.layers, model.blocks, strict=True):
         state = {}
         for name, own in names.items():

@@ -60,14 +60,9 @@ def python(folder, script):
     """What a script prints that runs in a process of its own in `folder`, as JSON."""
     time.sleep(0.05)  # files of this moment are older than the process
     (folder / "script.py").write_text(textwrap.dedent(script))
-    done = subprocess.run(
-        [sys.executable, "-W", "always", "script.py"],
-        cwd=folder,
-        env=os.environ | {"PYTHONPATH": f"{folder}:{folder}/book:{ROOT}:{ROOT}/book"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    command = [sys.executable, "-W", "always", "script.py"]
+    env = os.environ | {"PYTHONPATH": f"{folder}:{folder}/book:{ROOT}:{ROOT}/book"}
+    done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout.splitlines()[-1])
 
