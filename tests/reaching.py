@@ -12,13 +12,9 @@ from clbook.training.settings import Settings
 from clbook_book.live.tasks import ENTRY, Goal, known
 
 SIGNS = {
-    "==": operator.eq,
-    "!=": operator.ne,
-    ">=": operator.ge,
-    "<=": operator.le,
-    ">": operator.gt,
+    "==": operator.eq, "!=": operator.ne, ">=": operator.ge, "<=": operator.le, ">": operator.gt,
     "<": operator.lt,
-}
+}  # fmt: skip
 
 STILL = "turn=0.0&scale=0.0&shift=0.0&steps=50"  # digits of which two views are alike
 MOVED = "turn=0.0&scale=0.0&shift=0.4&steps=200"

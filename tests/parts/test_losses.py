@@ -413,18 +413,11 @@ def test_labels_that_all_differ_turn_the_supervised_losses_into_their_unsupervis
 def test_values_with_everything_at_one_point(n):
     z = torch.ones(n, 3, dtype=torch.float64)
     expected = {
-        "nt_xent": math.log(2 * n - 1),
-        "cl": math.log(2 * n - 1),
-        "dcl": math.log(2 * n - 2),
-        "supcon": math.log(2 * n - 1),
-        "nt_xent_mean": math.log(1 + 2 * (n - 1) / n),
-        "nscl": ((n - 1) * math.log(2) + math.log(2 * (n - 1))) / n,
-        "generalized": math.log(2),
-        "simplified": 0.0,
-        "infonce": math.log(n),
-        "byol": 0.0,
-        "vicreg": 2 * 25 * (1 - 0.01),
-    }
+        "nt_xent": math.log(2 * n - 1), "cl": math.log(2 * n - 1), "dcl": math.log(2 * n - 2),
+        "supcon": math.log(2 * n - 1), "nt_xent_mean": math.log(1 + 2 * (n - 1) / n),
+        "nscl": ((n - 1) * math.log(2) + math.log(2 * (n - 1))) / n, "generalized": math.log(2),
+        "simplified": 0.0, "infonce": math.log(n), "byol": 0.0, "vicreg": 2 * 25 * (1 - 0.01),
+    }  # fmt: skip
     for name, value in expected.items():
         assert abs(call(name, [z, z], unbalanced(n), 0.1).item() - value) < 1e-12, name
 
