@@ -49,12 +49,14 @@ def test_links_lead_somewhere(page, parsed):
     broken = []
     for href in parsed[page].links:
         url = urllib.parse.urlsplit(href)
-        if url.scheme or url.netloc or re.match(r"#[\w-]+:\w+=", href):  # the last sets an explorer
+        if url.scheme or url.netloc:
             continue
         target = (HTML / page).parent / urllib.parse.unquote(url.path) if url.path else HTML / page
         name = os.path.relpath(target.resolve(), HTML.resolve())
-        anchors = parsed[name].ids if url.fragment and name in parsed else {url.fragment}
-        if not target.exists() or urllib.parse.unquote(url.fragment) not in anchors:
+        part = urllib.parse.unquote(url.fragment)
+        sets = re.match(r"[\w-]+:\w+=", part)  # a block or an explorer
+        anchors = parsed[name].ids if part and not sets and name in parsed else {part}
+        if not target.exists() or part not in anchors:
             broken.append(href)
     assert broken == []
 
