@@ -24,8 +24,8 @@ ENDED = f"{STATUS}.startsWith('After')"
 
 def test_with_every_point_there_it_is_the_training_of_the_chapter():
     shared = {"n": 40, "d": 2, "eps": 0.3, "tau": 0.3, "steps": 60, "seed": 3}
-    for network in (True, False):
-        changes = shared | {"network": network}
+    for different in ({}, {"network": False}, {"augmentation": "none"}):
+        changes = shared | different
         toy = play.run(CONFIG.replace(drawn=40, **changes))
         truth = separability.run(
             separability.Config(lr_over_tau=0.03, spread=0.25, noise=0.2, **changes)

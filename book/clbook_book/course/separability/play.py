@@ -157,7 +157,8 @@ class MovedPoints(experiment.Separability):
             return z, self.loss(s, z, z.detach()[:, None])
         s = s.replace(R=s.R + moves)
         z = self.embed_points(s)
-        return z, self.loss(s, z, self.embed_views(s, self.views(s, drawn.views, VIEWS)))
+        views = self.views(s, getattr(drawn, "views", None), VIEWS)  # of no kind: none are drawn
+        return z, self.loss(s, z, self.embed_views(s, views))
 
     def step(self, s, drawn, losses, t):
         gradients = self.gradients(losses, s.weights)
