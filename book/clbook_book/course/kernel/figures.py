@@ -112,7 +112,7 @@ def velocities(result: Result, frame: int = 0) -> Picture:
     mean = scale * _means(predicted, result.labels)
     arrows(left, middle, mean, color=INK, width=of_clusters, zorder=5, gid="predicted")
     _fit(left, z, z + steps, middle + mean)
-    left.set(gid="own scale", title="measured (in colour), predicted (not)")
+    left.set(gid="own scale", title="measured (coloured), predicted (plain)")
     measured = result.speeds("measured", frame)
     expected = result.speeds("mean", frame)
     place = np.arange(len(measured))
