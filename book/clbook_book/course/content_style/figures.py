@@ -155,28 +155,24 @@ def spectra(groups, dashed) -> Picture:
 
 @needs("r2")
 def depth(panels) -> Picture:
-    """CS Fig. 1, middle and right: R^2 of style (solid) and content (dashed) by depth, the input x at depth 0.
+    """CS Fig. 1, middle and right: R^2 of the style by depth, the input x at depth 0 (dotted).
 
-    `panels`: {title: {label: runs}}, averaged over the runs of a label; the dotted line is the R^2 of style in x.
+    `panels`: {title: {name: runs}}; a line is the mean of the runs of its name, which has one colour in all panels.
     """
-    fig, (row,) = axes(len(panels), width=7.8, height=3.5, sharey=True)
+    fig, (row,) = axes(len(panels), width=7.8, height=3.4, sharey=True)
     says = []
-    tones = {}  # one colour a label in all panels
+    tones = {}
     for ax, (title, lines) in zip(row, panels.items(), strict=True):
-        for label, runs in lines.items():
-            tone = tones.setdefault(label, colour(len(tones)))
-            of_runs = [run.style_r2[-1] for run in runs]
-            style = np.mean(of_runs, 0)
-            of_runs = [run.content_r2[-1] for run in runs]
-            content = np.mean(of_runs, 0)
-            ax.plot(style, "o-", ms=3.5, color=tone, label=label, gid=label)
-            ax.plot(content, "--", lw=1, color=tone)
-            ends = f"style {style[0]:.2f} in x, {style[-1]:.2f} at the output"
-            says.append(f"{title}, {label}: {ends}")
+        for name, runs in lines.items():
+            tone = tones.setdefault(name, (INK, STYLE, colour(2), colour(4))[len(tones)])
+            style = np.mean([run.style_r2[-1] for run in runs], 0)
+            ax.plot(style, "o-", ms=4, color=tone, label=name)
+            told = name.replace("\n", " ")
+            says.append(f"{title}, {told}: {style[0]:.2f} in x, {style[-1]:.2f} at the output")
         ax.axhline(style[0], color=MUTED, lw=0.9, ls=":")
         ax.set(ylim=SHARES, xlabel=LAYER, title=title, xticks=range(len(style)))
-        ax.legend(frameon=False, fontsize=7.5, loc="lower left")
-    row[0].set_ylabel("$R^2$: style —, content - -")
+        name_lines(ax, 24)
+    row[0].set_ylabel("$R^2$ of style")
     return Picture(fig, f"{'; '.join(says)}.")
 
 
