@@ -198,7 +198,7 @@ def test_the_wall_is_used_by_keyboard_and_says_what_it_shows(visit, path, ran):
     said = wall.inner_text(".clbook-said")
     assert said.startswith("After 2 epochs, deer 2 of 20 lies beside ")
     right = result.confusion[-1, 4, 4]
-    assert f"{right} are taken for deer" in wall.inner_text(".clbook-enemies")
+    assert f"{right} are found by" in wall.inner_text(".clbook-enemies")
     assert "Around deer 2 of 20 lie" in wall.get_attribute(".clbook-map", "aria-label")
 
 

@@ -87,14 +87,14 @@ function clbookWall(root) {
     return order.sort((a, b) => b[0] - a[0]).map(([count, label]) => many(count, label)).join(", ");
   }
 
-  // What the chosen photograph's class is taken for, among all test images, with examples from the wall.
+  // What the chosen photograph's class is mistaken for, among all test images, with examples from the wall.
   function enemies() {
     const label = kind(chosen), row = data.confusion[place][label], all = row.reduce((a, b) => a + b);
     const others = row.map((count, other) => [count, other]).filter(([, other]) => other !== label);
     const [first, second] = others.sort((a, b) => b[0] - a[0]);
     const block = find(".clbook-enemies");
     block.replaceChildren(make("p", "", `Of the ${all.toLocaleString("en")} ${data.plurals[label]} among all test images, ` +
-      `${row[label]} are taken for ${data.plurals[label]} by their ten nearest training images. The others are taken most often for ` +
+      `${row[label]} are found by their ten nearest training images. The others are mistaken most often for ` +
       `${data.plurals[first[1]]} (${first[0]}) and ${data.plurals[second[1]]} (${second[0]}).`));
     const lost = [];
     for (let k = label * each; k < (label + 1) * each; k++) {

@@ -248,7 +248,7 @@ def drawn_over_epochs(ax, first: xarray.Dataset) -> str:
 
 
 def confused(record: xarray.Dataset) -> Picture:
-    """Which classes are taken for which, by pixels and after the last epoch."""
+    """Which classes are mistaken for which, by pixels and after the last epoch."""
     first = record.isel(run=0)
     names = record["class"].values
     fig, (row,) = axes(2, width=8.6, height=4.2, sharey=True)
@@ -258,14 +258,14 @@ def confused(record: xarray.Dataset) -> Picture:
         table = first.confusion.values[k] / first.confusion.values[k].sum(1, keepdims=True)
         ax.imshow(table, cmap="Greys", vmin=0, vmax=1)
         ax.grid(False)
-        ax.set(title=title, xlabel="taken for", xticks=range(len(names)), yticks=range(len(names)))
+        ax.set(title=title, xlabel="what the neighbours say", xticks=range(len(names)), yticks=range(len(names)))
         ax.set_xticklabels(names, rotation=90)
         ax.set_yticklabels(names)
         others = table - np.diag(np.diag(table))
         truth, guess = np.unravel_index(others.argmax(), others.shape)
         share = others.max()
         said.append(
-            f"{title}: most often {names[truth]} is taken for {names[guess]}, {share:.0%} of them"
+            f"{title}: most often {names[truth]} is mistaken for {names[guess]}, {share:.0%} of them"
         )
     row[0].set_ylabel("class")
     return Picture(fig, "Two tables of ten classes, darker where more. " + "; ".join(said) + ".")
