@@ -122,11 +122,14 @@ def vocabulary(result, frame=-1) -> Picture:
     ax.scatter(*now[often].T, s=5, color=MUTED, alpha=0.3, linewidths=0, gid="vocabulary")
     joined = {kind: marked(result, kind) for kind in ("injected", "natural")}
     shown = np.concatenate([often, *map(np.ravel, joined.values())])
-    edge = 1.03 * np.abs(at[:, shown]).max()
+    whole, here = (1.03 * np.abs(places[..., shown, :]).max() for places in (at, now))
+    edge = here if here < whole / 10 else whole  # a start that would be a dot is enlarged
     _pairs(ax, result, now, joined, edge)
     square(ax, edge, xlabel="first direction", ylabel="second direction")
+    ax.locator_params(nbins=5)
+    enlarged = f", enlarged {whole / edge:.0f} times" if edge < whole else ""
     start = f"start with standard deviation {result.config.std:g}"
-    ax.set(title=f"step {result.steps[frame]}, {start}", gid="own scale")
+    ax.set(title=f"step {result.steps[frame]}{enlarged}\n{start}", gid="own scale")
     if ax.lines:
         legend(ax, loc="lower right")
     ringed, near = result.ringed, result.near[frame]
