@@ -258,7 +258,12 @@ def confused(record: xarray.Dataset) -> Picture:
         table = first.confusion.values[k] / first.confusion.values[k].sum(1, keepdims=True)
         ax.imshow(table, cmap="Greys", vmin=0, vmax=1)
         ax.grid(False)
-        ax.set(title=title, xlabel="what the neighbours say", xticks=range(len(names)), yticks=range(len(names)))
+        ax.set(
+            title=title,
+            xlabel="what the neighbours say",
+            xticks=range(len(names)),
+            yticks=range(len(names)),
+        )
         ax.set_xticklabels(names, rotation=90)
         ax.set_yticklabels(names)
         others = table - np.diag(np.diag(table))
