@@ -214,3 +214,22 @@ def test_no_style_is_best_at_all_scales_for_von_mises_fisher_pairs_and_not_for_a
     r2, weights = of_content(3, 5)
     without, near, far = of_styles((1e-9, 1e-4, 0.36), 3, 5, 0.5, 0.9 * (r2 > 0.1), r2, weights)
     assert near > without > far + 0.07
+
+
+def test_a_style_that_no_wall_cuts_off_can_be_the_larger_one():
+    """Above 4 sigma_z^2 it turns Lemma 7 and Prop. 2 round; above 2 it is better dropped, though views correlate."""
+    draws = torch.Generator().manual_seed(0)
+    z = torch.rand(1500, 8, generator=draws, dtype=torch.float64)
+    content = torch.arange(8) < 3
+    noise = torch.randn(1500, 8, generator=draws, dtype=torch.float64) * ~content
+    flowing = flow.descent(flow.TINY * torch.eye(8, dtype=torch.float64), z, z + noise)
+    sizes = flowing.norm(dim=0)
+    assert sizes[~content].min() > 4 * sizes[content].max()
+    assert flow.largest_drop(torch.linalg.svdvals(flowing)) == 5
+    wide = z + 0.6 * noise
+    assert torch.stack([z[:, 7], wide[:, 7]]).corrcoef()[0, 1] > 0.3
+    dropped, kept = (
+        collapse.loss(z * scale, wide * scale).mean()
+        for scale in (content, torch.where(content, 1, 0.2))
+    )
+    assert kept > dropped + 0.001
