@@ -215,6 +215,11 @@ def dashed(heated, linear):
     )
 
 
+def unless_agreed(settings) -> str | None:
+    """The verdict "undecided" where these settings do not agree; three seeds of each decide."""
+    return "undecided" if len({judge(margins, 3)[0] for margins in settings}) > 1 else None
+
+
 @measures("cs-fig-1-middle", "box")
 @measures("cs-fig-1-right", "sphere")
 def deep_style(world: str, deep, rotated):
@@ -232,12 +237,14 @@ def deep_style(world: str, deep, rotated):
 def content_stays(deep, rotated):
     texts, more = [], []
     for world in SPACES:
-        first, last = rotated[10, world, 0.15, "content"].content.isel(layer=[0, -1]).values.T
-        texts.append(f"{world} {listed(last)}, x has {first.mean():.2f}")
-        more.append(last - 0.9 * first)
-        wide = [deep[50, world, sd, "content"].content.isel(layer=-1).mean() for sd in SDS]
-        texts.append(f"at width 50 {listed(wide)}")
-    return Finding(f"$R^2$ {'; '.join(texts)}", *more)
+        runs = rotated[10, world, 0.15, "content"], *(deep[50, world, sd, "content"] for sd in SDS)
+        ends = [run.content.isel(layer=[0, -1]).values.T for run in runs]  # of x, of the output
+        first, last = np.array([end.mean(1) for end in ends]).T
+        texts.append(f"{world} {listed(last)}, x has {listed(first)}")
+        more += [last - 0.9 * first for first, last in ends]
+    return Finding(
+        f"$R^2$ at width 10, then 50: {'; '.join(texts)}", *more, verdict=unless_agreed(more)
+    )
 
 
 @measures("cs-deep-box")
@@ -309,8 +316,7 @@ def in_the_last_layer(deep, rotated):
             last, before = lost_last(style)
             found[f"{world}, width {width}, in the last layer"] = last
             found[f"{world}, width {width}, before it"] = before
-            if (world, width) != ("box", 50):  # there it goes from 50 units to 10
-                more += [*(last - before)]
+            more += [*(last - before)]
     return Finding(by_spread(found).replace("-0.00", "0.00"), *more)
 
 
@@ -363,7 +369,7 @@ def norm_removed(norms, slow, digits):
         f"at the temperature 1/64 to which variance 1 amounts {listed(steep, '.1f')}; digits "
         f"{regular:.1f} and {bare:.1f}, the norm at a temperature of .5 has {half:.1f} already",
         *rises,
-        verdict="undecided" if len({judge(rise, 3)[0] for rise in rises}) > 1 else None,
+        verdict=unless_agreed(rises),
     )
 
 
