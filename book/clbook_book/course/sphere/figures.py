@@ -230,7 +230,7 @@ def turned(pair: dict, frame: int = 0) -> Picture:
 
 
 def first_step(pair: dict, scores) -> Picture:
-    """The cap on the sphere seen from the front, with the arrows of the gradient and the way each flow goes at first.
+    """The cap on the sphere seen from the front, a tenth of its points: the gradient, and each flow's first step.
 
     `scores`: coherence within the clusters of the gradient, of the network's first step and of the vanilla one.
     """
@@ -241,8 +241,9 @@ def first_step(pair: dict, scores) -> Picture:
     moves = (network.arrows[0], network.z[1] - network.z[0], vanilla.z[1] - vanilla.z[0])
     names = "negative gradient, both", "first step, network", "first step, vanilla"
     for ax, move, name, score in zip(row, moves, names, scores, strict=True):
-        shown = 0.05 * move / np.linalg.norm(move, axis=1).mean()
-        _points(ax, front, network.labels, shown[:, 1:])
+        shown = 0.07 * move / np.linalg.norm(move, axis=1).mean()
+        few = slice(None, None, 10)  # strokes of all points would hide each other
+        _points(ax, front[few], network.labels[few], shown[few, 1:])
         square(ax, 0.28, title=f"{name}\ncoherence {score:.2f}", xlabel="$z^2$")
     row[0].set_ylabel("$z^3$")
     told = []
