@@ -122,7 +122,9 @@ window.clbookDrawing ??= (() => {
       g.fillText(small(v), frame.x - 4, toY(v));
     }
     g.fillStyle = INK; g.textAlign = "center"; g.textBaseline = "bottom";
-    g.fillText(title, frame.x + frame.w / 2, frame.y - 5);
+    let shown = title; // the last part of a title that has no room, such as the iteration, is left out
+    while (shown.includes(", ") && g.measureText(shown).width > frame.w + 40) shown = shown.slice(0, shown.lastIndexOf(", "));
+    g.fillText(shown, frame.x + frame.w / 2, frame.y - 5);
     g.textBaseline = "top"; g.fillText(xlabel, frame.x + frame.w / 2, frame.y + frame.h + 19);
     g.save(); g.translate(frame.x - 42, frame.y + frame.h / 2); g.rotate(-Math.PI / 2); g.textBaseline = "middle";
     g.fillText(ylabel, 0, 0); g.restore();
@@ -228,11 +230,14 @@ window.clbookDrawing ??= (() => {
         const top = toY(Math.max(v, 0));
         g.fillRect(toX(i + 0.7), top, toX(i + 1.3) - toX(i + 0.7), toY(0) - top);
       }));
-      if (toX(2) - toX(1) < 22) return; // no room of a number above its bar
       g.font = LETTERS.replace("12", "10"); g.textAlign = "center"; g.textBaseline = "bottom";
-      const digits = Math.max(0, 3 - Math.ceil(Math.log10(high)));
-      values.forEach((v, i) => outlined(g, minus(String(Number(Number(v.toPrecision(2)).toFixed(digits)))), toX(i + 1),
-        Math.max(Math.min(toY(Math.max(v, 0)), frame.y + frame.h), frame.y + 12) - 1, INK));
+      const digits = Math.max(0, 3 - Math.ceil(Math.log10(high))), room = toX(2) - toX(1) - 4;
+      const whole = Array.from(values, (v) => minus(String(Number(Number(v.toPrecision(2)).toFixed(digits)))));
+      const fits = (words) => words.every((word) => g.measureText(word).width <= room);
+      // 0.75 where there is room for it, else .75, else no number above a bar.
+      const told = [whole, whole.map((word) => word.replace(/^(\D?)0\./, "$1."))].find(fits);
+      told?.forEach((word, i) => outlined(g, word, toX(i + 1),
+        Math.max(Math.min(toY(Math.max(values[i], 0)), frame.y + frame.h), frame.y + 19) - 2, INK));
     },
   };
 
