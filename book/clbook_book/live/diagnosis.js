@@ -9,6 +9,7 @@ window.clbookDiagnose ??= (root) => {
   // Numbers and texts as clbook.diagnose has them.
   const share = (x) => `${(100 * x).toFixed(Math.abs(x) >= 0.1 ? 0 : 1)} %`;
   const short = (x, digits) => Number.isInteger(x) ? String(x) : String(Number(x.toPrecision(digits)));
+  const two = (x) => Math.abs(x) >= 10 ? String(Math.round(x)) : short(x, 2); // as many digits as the picture can show
   const word = (x) => Math.abs(x) >= 100 ? x.toFixed(0) : short(x, 3);
   const filled = (text, numbers) => text.replace(/\{([\w.]+)(%?)\}/g, (_, name, percent) => (percent ? share : word)(numbers[name]));
   const place = (x) => 100 * (Math.min(Math.max(x, setup.left), setup.right) - setup.left) / (setup.right - setup.left);
@@ -43,9 +44,9 @@ window.clbookDiagnose ??= (root) => {
       if (line.key === "batch" && !inBatch) continue;
       count++;
       const item = one(`[data-line="${line.key}"]`), alarm = Boolean(numbers[line.key + ".alarm"]), name = filled(line.name, numbers);
-      const beside = Object.entries(line.beside).map(([what, key]) => `${what} ${short(numbers[key], 4)}`).join("; ");
+      const beside = Object.entries(line.beside).map(([what, key]) => `${what} ${two(numbers[key])}`).join("; ");
       item.querySelector("strong").textContent = name;
-      item.querySelector("[data-value]").textContent = `${short(numbers[line.key], 4)} (${beside})`;
+      item.querySelector("[data-value]").textContent = `${two(numbers[line.key])} (${beside})`;
       const says = item.querySelector(".clbook-says"), mark = item.querySelector(".clbook-strip b");
       says.textContent = filled(alarm ? line.alarm : line.calm, numbers);
       if (alarm) {
@@ -61,7 +62,7 @@ window.clbookDiagnose ??= (root) => {
       mark.style.left = `${place(numbers[line.share])}%`;
       const strip = mark.parentNode;
       strip.dataset.runs ??= strip.getAttribute("aria-label");
-      strip.setAttribute("aria-label", `your file ${short(numbers[line.share], 3)}; ${strip.dataset.runs}`);
+      strip.setAttribute("aria-label", `your file ${two(numbers[line.share])}; ${strip.dataset.runs}`);
     }
     const points = looked < n ? `${looked} of ${n} points, those that report takes, too` : `${n} points`;
     const said = alarms.length ? `${alarms.length} ${alarms.length > 1 ? "alarms" : "alarm"}: ${alarms.join("; ")}` : "no alarm";
@@ -127,7 +128,7 @@ window.clbookDiagnose ??= (root) => {
     drop.classList.toggle("clbook-over", kind === "dragenter" || kind === "dragover");
     if (kind === "drop" && event.dataTransfer.files.length) own(event.dataTransfer.files);
   });
-  const offer = buttons.length ? "Press a button, or choose a file or drop it here" : "No file yet. Choose one, or drop it here";
-  status.textContent = `${offer}: it stays on your computer.`;
+  const offer = buttons.length ? "Press a button" : "No file yet. Choose one, or drop it here: it stays on your computer";
+  status.textContent = `${offer}.`;
   ((window.clbook ??= {}).diagnoses ??= {})[setup.name] = { diagnose };
 };
