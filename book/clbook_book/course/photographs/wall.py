@@ -19,7 +19,7 @@ import xarray
 from PIL import Image
 
 from clbook.experiments.images import neighbours
-from clbook.style import ACCENT, Picture, Table, axes, colour, legend
+from clbook.style import ACCENT, Picture, axes, colour, legend
 from clbook_book.course.photographs import sprites
 from clbook_book.live import photograph
 
@@ -198,22 +198,9 @@ def _file(name) -> str:
     return folder.joinpath(name).read_text(encoding="utf-8")
 
 
-# Tables and figures of the same records.
+# Figures of the same records.
 
 TICKS = (0, 1, 3, 10, 30, 100)  # epochs
-
-
-def accuracies(runs: dict[str, xarray.Dataset]) -> Table:
-    """What the readouts of each named run tell at each place, on all test images and on the wall."""
-    rows = []
-    for name, record in runs.items():
-        first = record.isel(run=0)
-        for k, place in enumerate(titles(record)):
-            row = [name if k == 0 else "", place["title"]]
-            for quantity in (first.knn, first.probe, first.share):
-                row.append(percent(quantity.values[k]))
-            rows.append(tuple(row))
-    return Table(("run", "", "ten neighbours", "linear probe", "photographs among their own"), rows)
 
 
 def curves(runs: dict[str, xarray.Dataset]) -> Picture:
