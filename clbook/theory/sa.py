@@ -96,7 +96,8 @@ def similarity_bound(
 def triangle_bound(B: int, T: int, eta: Rates, tau: float) -> float:
     """2 sqrt(2) S / (tau sqrt(B)), S the sum of eta: how far apart any two runs of SA eq. 1 get, by Lemma 3 alone.
 
-    SA Theorem 1 says more than this only while exp(S / (2 tau^2 B)) Delta < 2 sqrt(2).
+    SA Theorem 1 says more than this only while exp(S / (2 tau^2 B)) Delta < 2 sqrt(2). Two losses with the same pull
+    stay within half of it.
 
     Args:
         B: batch size, >= 1.
@@ -144,7 +145,10 @@ def weight_bound(
 
 
 def cka_lower_bound(drift: float, gram_norm: float) -> float:
-    """(1 - rho) / (1 + rho), rho = drift / |H Sigma H|_F (SA Corollary 1). Above rho = 1 it is negative, so empty.
+    """(1 - rho) / (1 + rho), rho = drift / |H Sigma H|_F (SA Corollary 1).
+
+    The proof needs rho <= 1. Beyond, it is negative, and CKA is above it for cosines of embeddings; the CKA of two
+    tables of SA eq. 1 can be below.
 
     Args:
         drift: |Sigma - Sigma'|_F, >= 0.

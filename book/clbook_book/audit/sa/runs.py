@@ -630,26 +630,24 @@ def masses():
 
 
 @functools.cache
-def share_tails():
-    """{mean that is taken: its largest error, log of the largest probability for one anchor over Lemma 5's}; exact."""
-    found = {"printed": [], "corrected": []}
-    for B, C in itertools.product((2, 4, 8, 32, 128, 1024), (2, 10, 100, 1000)):
-        printed = 1 - 1 / C
-        true = (1 - 1 / B) * printed
-        for name, mean in (("printed", printed), ("corrected", true)):
-            epsilon = np.linspace(0.001, 0.999, 60) * mean
-            least = B * (mean - epsilon)
-            fewer = np.ceil(least - 1e-9) - 1  # negatives, of the B - 1 others
-            log_allowed = -2 * B * epsilon**2
-            over = binom.logcdf(fewer, B - 1, printed) - log_allowed
-            found[name].append((abs(mean - true), over.max()))
-    return {name: tuple(np.max(rows, 0)) for name, rows in found.items()}
+def crowded():
+    """How far Lemma 5's mean is off; log of the largest probability that an anchor of a batch has more classmates than
+    Corollary 3 says, over what it allows, for B = 2 and for larger B.
 
-
-@functools.cache
-def share_of_two():
-    """The largest share of negatives in a batch of two points, and Corollary 3's promise for C = 1000, delta = .77."""
-    return 0.5, 1 - 1 / 1000 - theory.fluctuation(2, 1, 0.77)
+    An anchor has too many classmates where its class has m or more of the B draws. Of C classes some one has so many
+    with at most C times the probability of one, which for B = 2 is exact.
+    """
+    sizes, counts = (2, 3, 4, 8, 32, 128, 1024), (2, 4, 10, 100, 1000, 10_000)
+    means, over = [], {}
+    for B, C in itertools.product(sizes, counts):
+        m = np.arange(1, B + 1)
+        epsilon = m / B - 1 / C  # for a little less, m are too many
+        log_allowed = np.log(B) - 2 * B * epsilon**2
+        log_found = np.minimum(0, np.log(C) + binom.logsf(m - 1, B, 1 / C))
+        asked = (epsilon > 0) & (log_allowed < 0)  # else nothing is promised
+        over.setdefault(B > 2, []).extend((log_found - log_allowed)[asked])
+        means.append((1 - 1 / C) / B)
+    return max(means), max(over[False]), max(over[True])
 
 
 # Theorem 2: descent on weights.
