@@ -234,12 +234,12 @@ def repaired_bound(
         k: number of steps, or an array of them.
         h: size of a step, > 0.
         eps: largest distance at the start, >= 0.
-        gap: D(0) > 0, difference of the clusters' means at the start.
+        gap: D(0), difference of the clusters' means at the start, > eta / ((1 - zeta) rate).
         theta: mean difference of the clusters' push, > 0.
         kappa: its smallest difference, 0 < kappa <= theta.
         rate: lambda, how fast the gap grows, > 0.
         eta: absolute error of a step, one number or one for each k.
-        zeta: relative error of a step, >= 0 and < 1.
+        zeta: relative error of a step, >= 0 and < kappa / theta. Beyond it a pair may lose what the gap gains.
 
     Returns:
         The bound, of the shape of k.
@@ -256,7 +256,7 @@ def repaired_bound(
     rate = positive("rate", rate)
     eta = reals("eta", eta)
     require(eta.shape in ((), k.shape), "eta", eta, "a number, or one for each k")
-    require(at_least(0, "zeta", zeta) < 1, "zeta", zeta, "below 1")
+    require(at_least(0, "zeta", zeta) < kappa / theta, "zeta", zeta, "below kappa / theta")
     # How far the gap has grown by step k: it begins at `gap` and grows by the factor 1 + slower h at each.
     slower = (1 - zeta) * rate
     grown = (gap - eta / slower) * np.expm1(k * math.log1p(slower * h))
