@@ -9,12 +9,16 @@ import mpmath
 import numpy as np
 import pytest
 import torch
+from scipy.optimize import minimize_scalar
+from scipy.spatial.distance import pdist
 from stepping import advance
 
 from clbook import kernels, theory
 from clbook.experiments import separability, sphere
+from clbook.experiments.landscape import curves
 from clbook.losses import generalized, simplified, softplus
 from clbook_book.audit.ls import batches, exact, noisy, repair, variants
+from clbook_book.audit.ls.measures import best_line
 from clbook_book.audit.ls.runs import least_spread
 from clbook_book.course.separability import runs as chapter
 from clbook_book.course.sphere import limits
@@ -47,6 +51,42 @@ def test_equal_integrals_are_not_enough_for_theorem_3_1_where_g_differs():
     assert (integrals * along).sum(1).abs().max() < 1e-14
     assert (slope * along).sum(1).abs().max() > 2e-3
     assert similar.mean(1).max() - similar.mean(1).min() > 0.1
+
+
+def test_charges_at_rest_are_even_and_not_stationary():
+    """Eight on a sphere: a square antiprism, whose height alone has to be found. All G are equal."""
+    turn = torch.arange(8, dtype=torch.float64) * math.pi / 4
+
+    def charges(height):
+        z = torch.full_like(turn, height)
+        z[1::2] *= -1
+        flat = math.sqrt(1 - height**2)
+        return torch.stack([flat * turn.cos(), flat * turn.sin(), z], 1)
+
+    rest = minimize_scalar(lambda height: (1 / pdist(charges(height))).sum(), bounds=(0.3, 0.8))
+    assert rest.fun == pytest.approx(19.675288, abs=1e-6)  # the least energy of eight charges
+    z = charges(rest.x).requires_grad_()
+    (slope,) = torch.autograd.grad(8 * generalized(z, z, lambda t: -t / 0.2, softplus), z)
+    along = slope - (slope * z).sum(1, keepdim=True) * z
+    assert along.norm(dim=1).min().item() == pytest.approx(0.0065, rel=0.01)
+
+
+def test_any_two_places_agree_up_to_multiples_of_the_places():
+    """Of the circle, and they attract or repel: so that is not what Theorem 3.1 needs."""
+    z = torch.tensor([[1.0, 0], [0.5, 0.75**0.5]], dtype=torch.float64)
+    integral = torch.stack([z[1] - z[0], z[0] - z[1]])  # up to one factor
+    along = torch.stack([-z[:, 1], z[:, 0]], 1)
+    common = torch.linalg.solve(along, (integral * along).sum(1))
+    assert ((integral - common) * along).sum(1).abs().max() < 1e-15
+    assert (integral * along).sum(1).abs().min() > 0.8
+
+
+def test_the_threshold_is_on_a_line_up_to_a_third_of_a_step():
+    taus = np.linspace(0.005, 0.1, 200)
+    for tolerance, misses in ((0.1, 0.024), (0.01, 0.083), (1e-4, 0.309)):
+        gaps = 4 * np.sin(np.pi / curves.reach(taus, tolerance)) ** 2
+        dense = SimpleNamespace(taus=taus, gaps=gaps)
+        assert best_line(dense, 0.1)[0] == pytest.approx(-misses, abs=0.001)
 
 
 def test_views_that_scatter_end_the_linear_law_of_step_1():
