@@ -9,7 +9,7 @@ from clbook_book.audit.judging import Every, Finding, Measures, counted, listed,
 from clbook_book.audit.sa.runs import CLASSES, SIMILARITIES
 
 measures = Measures()
-NSCL, SCL = 1, 2  # columns of what a run of the chapter records
+NSCL = 1  # column of what a run of the chapter records
 ROOM = 1e-9  # of rounding, in inequalities that may be attained
 GAPS = {"nscl": "NSCL", "supcon": "SCL"}  # the losses whose weight gap to DCL is looked at
 
@@ -17,19 +17,9 @@ GAPS = {"nscl": "NSCL", "supcon": "SCL"}  # the losses whose weight gap to DCL i
 # Of runs: a list of the chapter's, one a seed.
 
 
-def final(runs, k: int = NSCL, key: str = "cka") -> np.ndarray:
-    """What network k of each run has at the end."""
-    return np.array([getattr(run, key)[-1, k] for run in runs], float)
-
-
-def after_warmup(run) -> slice:
-    """The recorded times at which the warm-up is over."""
-    return slice(int(np.searchsorted(run.steps, run.config.warmup)), None)
-
-
-def least_growth(runs, k: int) -> list[float]:
-    """The smallest growth of network k's weight gap from one recorded time to the next, of each run."""
-    return [np.diff(r.gap[after_warmup(r), k]).min() for r in runs]
+def final(runs, key: str = "cka") -> np.ndarray:
+    """What NSCL's network of each run has at the end."""
+    return np.array([getattr(run, key)[-1, NSCL] for run in runs], float)
 
 
 # Of records: on digits and synthetic points, then on photographs.
@@ -184,14 +174,14 @@ def class_angle(plateau):
 
 
 @measures("sa-weights-part")
-def weights_part(long_pairs, digits):
-    growth = [least_growth(long_pairs, NSCL), least_growth(digits, SCL)]
+def weights_part(long_pairs):
+    growth = [np.diff(run.gap[:, NSCL]).min() for run in long_pairs]
     cka = np.array([r.cka[:, NSCL].min() for r in long_pairs])
     rsa = np.array([r.rsa[:, NSCL].min() for r in long_pairs])
-    gap = final(long_pairs, NSCL, "gap")
+    gap = final(long_pairs, "gap")
     return ranges(
         {"gap at the end": gap, "CKA at least": cka, "RSA": rsa},
-        *map(Every, (*growth, cka - 0.5, rsa - 0.5)),
+        *map(Every, (growth, cka - 0.5, rsa - 0.5)),
     )
 
 
@@ -423,7 +413,7 @@ def ce_dips(photographs, momentum, long_lars):
 def more_classes(by_classes):
     means, rises = {}, []
     for key in SIMILARITIES:
-        values = np.array([final(runs, NSCL, key) for runs in by_classes.values()])
+        values = np.array([final(runs, key) for runs in by_classes.values()])
         means[key] = values.mean(1)
         rises += list(np.diff(values, axis=0))
     return lists({"CKA": means["cka"], "RSA": means["rsa"]}, *rises)
