@@ -157,14 +157,13 @@ def spectra(groups, dashed) -> Picture:
 def depth(panels) -> Picture:
     """CS Fig. 1, middle and right: R^2 of the style by depth, the input x at depth 0 (dotted).
 
-    `panels`: {title: {name: runs}}; a line is the mean of the runs of its name, which has one colour in all panels.
+    `panels`: {title: {name: runs}}, at most four names; a line is the mean of the runs of its name.
     """
     fig, (row,) = axes(len(panels), width=7.8, height=3.4, sharey=True)
     says = []
-    tones = {}
+    tones = INK, STYLE, colour(2), colour(4)
     for ax, (title, lines) in zip(row, panels.items(), strict=True):
-        for name, runs in lines.items():
-            tone = tones.setdefault(name, (INK, STYLE, colour(2), colour(4))[len(tones)])
+        for tone, (name, runs) in zip(tones, lines.items(), strict=False):
             style = np.mean([run.style_r2[-1] for run in runs], 0)
             ax.plot(style, "o-", ms=4, color=tone, label=name)
             told = name.replace("\n", " ")

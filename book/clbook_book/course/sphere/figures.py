@@ -240,15 +240,14 @@ def first_step(pair: dict, scores) -> Picture:
     front = network.z[0, :, 1:]
     moves = (network.arrows[0], network.z[1] - network.z[0], vanilla.z[1] - vanilla.z[0])
     names = "negative gradient, both", "first step, network", "first step, vanilla"
+    told = []
     for ax, move, name, score in zip(row, moves, names, scores, strict=True):
         shown = 0.07 * move / np.linalg.norm(move, axis=1).mean()
         few = slice(None, None, 10)  # strokes of all points would hide each other
         _points(ax, front[few], network.labels[few], shown[few, 1:])
         square(ax, 0.28, title=f"{name}\ncoherence {score:.2f}", xlabel="$z^2$")
-    row[0].set_ylabel("$z^3$")
-    told = []
-    for name, score in zip(names, scores, strict=True):
         told.append(f"{name}: coherence within a cluster {score:.2f}")
+    row[0].set_ylabel("$z^3$")
     return Picture(fig, "; ".join(told) + ".")
 
 

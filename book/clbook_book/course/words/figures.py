@@ -128,8 +128,9 @@ def vocabulary(result, frame=-1) -> Picture:
     square(ax, edge, xlabel="first direction", ylabel="second direction")
     ax.locator_params(nbins=5)
     enlarged = f", enlarged {whole / edge:.0f} times" if edge < whole else ""
-    start = f"start with standard deviation {result.config.std:g}"
-    ax.set(title=f"step {result.steps[frame]}{enlarged}\n{start}", gid="own scale")
+    std = result.config.std
+    title = f"step {result.steps[frame]}{enlarged}\nstart with standard deviation {std:g}"
+    ax.set(title=title, gid="own scale")
     if ax.lines:
         legend(ax, loc="lower right")
     ringed, near = result.ringed, result.near[frame]
@@ -151,7 +152,7 @@ def vocabulary(result, frame=-1) -> Picture:
     )
     return Picture(
         fig,
-        f"Map of the vocabulary, standard deviation of the start {result.config.std:g}: "
+        f"Map of the vocabulary, standard deviation of the start {std:g}: "
         f"{_numbers(result, frame)}. Nearest to {word}: {', '.join(names)}. "
         f"For {words_split} the twin is the nearest symbol.",
     )
