@@ -39,7 +39,8 @@ SETTINGS = {
     ("overlap", "ring-here"): [
         ("width=13.0 width=12.0&seed=4", "width=13.0&seed=1 width=15.0"),
         ("width=45.0 width=60.0&seed=1", "width=20.0 width=120.0"),
-        ("start=shuffled&tau=0.5 start=shuffled&tau=1.0", "start=shuffled tau=0.5")],
+        ("start=shuffled&tau=0.5 start=shuffled&tau=1.0", "start=shuffled tau=0.5"),
+        ("width=120.0&tau=0.5 width=120.0&start=sorted", "width=120.0 width=90.0&tau=0.5")],
     ("separability", "here"): [
         ("classes=4&steps=10&lr_over_tau=0.05 classes=4&steps=10&lr_over_tau=0.05&eps=0.02",
          "classes=4&steps=10 classes=4&steps=10&eps=0.02"),

@@ -436,6 +436,41 @@ KNOWN["remembers", "implement"] = Exercise(
 )
 
 
+def ring() -> tuple:
+    """How often two of eight pieces hold a positive pair (8, 8), their unit vectors (8, 2) and a temperature."""
+    chances = draws(8, 3).exp()
+    A = chances @ chances.T
+    return A / A.sum(), F.normalize(draws(8, 2, seed=1)), 0.3
+
+
+def of_pieces(A, z, tau):
+    return population(z / tau, z, A)
+
+
+def of_pieces_even(A, z, tau):
+    return population_even(z / tau, z, A)
+
+
+def of_pieces_warm(A, z, tau):
+    return population(z, z, A)
+
+
+def of_pieces_plain(A, z, tau):
+    return population_plain(z / tau, z, A)
+
+
+KNOWN["overlap", "implement"] = Exercise(
+    "loss(A, z, tau) of the matrix of pairs and the unit vectors of the pieces, a number",
+    ring,
+    of_pieces,
+    {
+        "all pieces push alike. Weigh them by p(u) in the logarithm.": of_pieces_even,
+        "the temperature is missing: divide each similarity by it.": of_pieces_warm,
+        "the pieces weigh the same in the second sum. Weigh them by p(v).": of_pieces_plain,
+    },
+)
+
+
 def batch() -> tuple:
     """Vectors of the symbols and of the contexts of a batch, (10, 4) each."""
     return draws(10, 4), draws(10, 4, seed=1)
