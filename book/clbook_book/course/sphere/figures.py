@@ -243,8 +243,8 @@ def first_step(pair: dict, scores) -> Picture:
     told = []
     for ax, move, name, score in zip(row, moves, names, scores, strict=True):
         shown = 0.07 * move / np.linalg.norm(move, axis=1).mean()
-        few = slice(None, None, 10)  # strokes of all points would hide each other
-        _points(ax, front[few], network.labels[few], shown[few, 1:])
+        # One point in ten: strokes of all of them would hide each other.
+        _points(ax, front[::10], network.labels[::10], shown[::10, 1:])
         square(ax, 0.28, title=f"{name}\ncoherence {score:.2f}", xlabel="$z^2$")
         told.append(f"{name}: coherence within a cluster {score:.2f}")
     row[0].set_ylabel("$z^3$")
