@@ -249,14 +249,6 @@ def partners(s: Subject) -> list[Line]:
     return lines
 
 
-def deviations(s: Subject) -> dict[str, tuple[float, ...]]:
-    """{where: standard deviations along the axes, descending}, after the projector and before it."""
-    found = {"what the loss compares": metrics.spectrum(unit(s.z1))}
-    if s.before is not None:
-        found["before the projector"] = metrics.spectrum(s.before)
-    return {where: tuple(np.sqrt(variances).tolist()) for where, variances in found.items()}
-
-
 def dimensions(s: Subject) -> list[Line]:
     """Effective rank and dead dimensions, after the projector and before it."""
     found = [(s.numbers, "what the loss compares")]

@@ -37,15 +37,12 @@ class Report:
         looked: points that the lines are computed from.
         lines: the lines, in the order in which they are read.
         numbers: those about two views (`measures.two_views`), by name.
-        deviations: {where: the standard deviations along the axes, descending} of what the loss compares, as
-            directions, and of what stands before the projector.
     """
 
     n: int
     looked: int
     lines: tuple[Line, ...]
     numbers: dict[str, float] = dataclasses.field(repr=False)
-    deviations: dict[str, tuple[float, ...]] = dataclasses.field(repr=False)
 
     @property
     def alarms(self) -> tuple[Line, ...]:
@@ -77,13 +74,6 @@ class Report:
         from clbook import style  # here: numbers, JSON and HTML need no matplotlib
 
         return style.Table(COLUMNS[:-1], [_row(line)[:-1] for line in self.lines])
-
-    @property
-    def figures(self) -> dict:
-        """Two figures (`style.Picture`), lines (about two views) and spectrum (deviations along the axes)."""
-        from clbook.diagnose import pictures  # here, as above
-
-        return {"lines": pictures.strips({"": self}), "spectrum": pictures.spectrum(self)}
 
     def __repr__(self) -> str:
         rows = [self.summary]
@@ -239,7 +229,7 @@ def report(
     if tau is None and loss is not None:  # the first line is the loss
         says = f"{found[0].says} The temperature was not given, so {TAU:g} was taken: name yours."
         found[0] = dataclasses.replace(found[0], says=says)
-    return Report(n, len(rows), tuple(found), subject.numbers, lines.deviations(subject))
+    return Report(n, len(rows), tuple(found), subject.numbers)
 
 
 def _tables(z1, z2, given):

@@ -216,16 +216,6 @@ def test_factors_are_read_layer_by_layer_and_networks_are_compared_with_a_null(g
     assert "k-NN" in {line.name for line in lost.alarms}
 
 
-def test_a_report_has_figures_of_its_lines_and_spectra(found):
-    pictures = found.figures
-    assert set(pictures) == {"lines", "spectrum"}
-    assert "before the projector" in pictures["spectrum"].alt
-    assert pictures["lines"].alt.endswith("Alarms: none.")
-    u = np.array(rows(clouds()["z1"]))
-    deviations = np.sqrt(np.linalg.eigvalsh(np.cov(u.T, bias=True))[::-1])
-    assert found.deviations["what the loss compares"] == pytest.approx(deviations, abs=1e-9)
-
-
 def test_a_sample_of_the_rows_keeps_them_together():
     given = clouds(400)
     some = np.sort(lines.random_order(400, 0)[:100])

@@ -40,6 +40,7 @@ def _report(text: str) -> Report:
     """The report of which `text` is the JSON."""
     whole = json.loads(text)
     whole["lines"] = tuple(Line(**line) for line in whole["lines"])
+    whole.pop("deviations", None)  # which reports had when the record was made
     return Report(**whole)
 
 
