@@ -12,7 +12,6 @@ import inspect
 import itertools
 import math
 import os
-import tempfile
 import threading
 import time
 import traceback
@@ -21,7 +20,6 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from pathlib import Path
 
 import joblib
-import numpy as np
 from IPython.display import display
 from joblib.externals.loky.process_executor import TerminatedWorkerError
 from joblib.parallel import get_active_backend
@@ -38,6 +36,7 @@ WATCHED = (
     1.0  # seconds between two looks of a process at whether the one that started it is still there
 )
 MOVED = 0.5  # seconds between two moves of the bar
+LOOK = "{desc}{percentage:3.0f}%|{bar}| {n} of {total_fmt} runs, {elapsed}"
 # Seconds that a sweep works in this process before it starts others: each of them imports torch first.
 PATIENCE = 3.0
 
@@ -104,46 +103,6 @@ def _watch(parent: int) -> None:
 
 
 # Tasks: what one process does at a time.
-
-
-class Board:
-    """A file in which each task of a sweep notes how far it is, so that a bar can move before any task has ended.
-
-    A process that does not see the file, on another machine, notes nothing; nor does any where the disk is full.
-
-    Attributes:
-        path: the file. sizes: how many runs each task has.
-    """
-
-    def __init__(self, sizes: list[int]):
-        self.sizes = np.array(sizes, dtype=float)
-        self.path = Path()  # a folder, to which nothing can be noted
-        # One number of eight bytes for each task, so that tasks write side by side and never over each other.
-        with contextlib.suppress(OSError):
-            handle, name = tempfile.mkstemp(prefix="clbook-")
-            self.path = Path(name)
-            with open(handle, "wb") as file:
-                file.write(np.zeros(len(sizes)).tobytes())
-
-    def runs(self) -> float:
-        """How many runs are done, parts of them counted."""
-        try:
-            parts = np.fromfile(self.path)
-        except OSError:
-            return 0.0
-        # Of another length: not what was made here.
-        return float(parts @ self.sizes) if len(parts) == len(self.sizes) else 0.0
-
-    def remove(self) -> None:
-        with contextlib.suppress(OSError):
-            self.path.unlink()
-
-    @staticmethod
-    def note(path: Path, task: int, fraction: float) -> None:
-        """Write how much of a task is done, from 0 to 1."""
-        with contextlib.suppress(OSError), open(path, "r+b") as file:
-            file.seek(8 * task)
-            file.write(np.float64(fraction).tobytes())
 
 
 @dataclasses.dataclass
@@ -221,13 +180,12 @@ def attempt(
     configs: list[Settings],
     record: Sequence[str],
     compile: bool,
-    noted: tuple[Path, int] | None = None,
     until: float = math.inf,
 ) -> list:
     """An `Ended` for each run of one task. Each is stored as soon as it ends.
 
-    `noted`: the file of a `Board` and the number of this task in it. `until`: when the runs are stopped, in seconds of
-    `time.monotonic`; those that have not ended by themselves are left out then.
+    `until`: when the runs are stopped, in seconds of `time.monotonic`; those that have not ended by themselves are left
+    out then.
 
     Where a whole program fails, by a setting of one run or for want of memory, its runs are halved and tried again:
     only what fails alone has failed.
@@ -245,8 +203,6 @@ def attempt(
             ended[outcome.config] = _stored(run, outcome.config, outcome)
 
     def progress(fraction, partial=None):
-        if noted is not None:
-            Board.note(*noted, fraction)
         return not late()
 
     def late():
@@ -268,7 +224,6 @@ def attempt(
         outcomes = training.train(
             configs, progress=progress, record=record, done=done, compile=compile
         )
-        progress(1.0)
         for config, outcome in zip(configs, outcomes, strict=True):
             # Stopped because time is up: the run begins anew elsewhere. Stopped for another reason, it is an outcome.
             if not (late() and getattr(outcome, "stopped", False)):
@@ -280,8 +235,8 @@ def attempt(
         # After log2(n) halvings a run that breaks its program stands alone, and all others have run.
         if len(left) > 1:
             half = len(left) // 2
-            first = attempt(run, left[:half], record, compile, until=until)
-            second = attempt(run, left[half:], record, compile, until=until)
+            first = attempt(run, left[:half], record, compile, until)
+            second = attempt(run, left[half:], record, compile, until)
             return [*ended.values(), *first, *second]
         if not isinstance(error, ValueError):
             error.add_note(traceback.format_exc())  # of another process: else it would be lost
@@ -347,36 +302,6 @@ def often(act: Callable) -> Iterator[None]:
     finally:
         over.set()
         thread.join()
-
-
-@contextlib.contextmanager
-def moving(board: Board | None, total: int, before: int = 0) -> Iterator[Callable]:
-    """A bar of `total` runs that moves by what the tasks note; none without a board. Gives `ended(runs)`.
-
-    `before`: how many of the runs had ended before those that the tasks make.
-
-    Examples:
-        >>> with moving(None, total=2) as ended:  # without a board there is no bar
-        ...     ended(1) is None
-        True
-    """
-    if board is None:
-        yield lambda runs: None
-        return
-    # `whole` counts tasks that have ended; the board also has parts of those at work. The larger of both is shown.
-    whole = before
-    look = "{desc}{percentage:3.0f}%|{bar}| {n:.1f} of {total_fmt} runs, {elapsed}"
-
-    def ended(runs):
-        nonlocal whole
-        whole += runs
-
-    def move():
-        shown.n = max(whole, before + board.runs())
-        shown.refresh()
-
-    with Bar(total=total, bar_format=look) as shown, often(move):
-        yield ended
 
 
 # The sweep.
@@ -567,21 +492,18 @@ class _Sweep:
     def work(self, jobs: int, progress, compile, until: float = math.inf) -> bool:
         """Make what is left, in `jobs` processes, or until then; False where `progress` has ended the sweep."""
         parts = tasks(self.run, list(self.left), jobs)
+        pool = parallel(
+            shared, [(self.run, part, self.record, compile, until) for part in parts], jobs
+        )
+        total = len(self.missing)
         # A page keeps what is written while it is built.
-        quiet = len(self.missing) < 2 or environment.static()
-        board = None if quiet else Board([len(part) for part in parts])
-        todo = []
-        for k, part in enumerate(parts):
-            noted = None if board is None else (board.path, k)
-            todo.append((self.run, part, self.record, compile, noted, until))
-        pool = parallel(shared, todo, jobs)
-        before = len(self.missing) - len(self.left)
+        shown = Bar(total=total, bar_format=LOOK, disable=total < 2 or environment.static())
         try:
-            with moving(board, len(self.missing), before) as ended_too:
+            with shown, often(shown.refresh):  # its clock goes on while the runs are at work
                 for part in itertools.chain(pool, self.others()):
                     for ended in part:
                         self.take(ended)
-                    ended_too(len(part))
+                    shown.n = total - len(self.left)
                     # An empty part: its runs were cut off, and there is nothing new to tell.
                     told = part and progress is not None
                     if told and progress(self.share(), self.listed()) is False:
@@ -594,8 +516,6 @@ class _Sweep:
         finally:
             # A sweep that ends early stops what its processes have not begun.
             pool.close()
-            if board is not None:
-                board.remove()
         return True
 
     def others(self) -> Iterator[list]:

@@ -24,7 +24,7 @@ from dask.distributed import Client, LocalCluster
 from clbook import environment
 from clbook.experiments import alignment
 from clbook.results import sweep as sweeping
-from clbook.results.sweep import Board, attempt, bar, moving, often, parallel, sweep, tasks
+from clbook.results.sweep import attempt, bar, often, parallel, sweep, tasks
 from clbook.training import loop
 
 
@@ -460,21 +460,6 @@ def test_a_cluster_runs_the_sweep_and_outlives_one_of_its_workers(cache):
     assert len(stored(cache)) == len(configs)
 
 
-def test_a_task_notes_how_far_its_runs_are(monkeypatch):
-    """The bar of a sweep moves before a task has ended: its runs end together."""
-    board = Board([2, 3])
-    assert board.path.stat().st_mode & 0o077 == 0, "nobody else's"
-    monkeypatch.setattr(loop, "PROGRESS_EVERY", -1.0)
-    ended = attempt(toy_program.run, GROUP[:3], (), False, (board.path, 1))
-    assert len(ended) == 3 and board.runs() == 3
-    Board.note(board.path, 0, 1.0)
-    Board.note(board.path, 1, 0.5)
-    assert board.runs() == 3.5
-    board.remove()
-    Board.note(board.path, 1, 1.0)
-    assert not board.path.exists() and board.runs() == 0
-
-
 def test_the_clock_of_a_bar_goes_on_while_a_part_is_at_work():
     """And ends with it, whether the part fails or not."""
     moved = threading.Event()
@@ -485,10 +470,8 @@ def test_the_clock_of_a_bar_goes_on_while_a_part_is_at_work():
 
 
 def test_no_bar_stands_in_a_built_page(monkeypatch, capfd):
-    with moving(Board([1]), 1) as ended:
-        ended(1)
     assert list(bar([1, 2])) == [1, 2]
-    assert "runs" in capfd.readouterr().err
+    assert "step" in capfd.readouterr().err
     monkeypatch.setenv("CLBOOK_STATIC", "1")
     assert list(bar([1, 2])) == [1, 2]
     assert capfd.readouterr().err == ""
