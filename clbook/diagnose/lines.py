@@ -17,7 +17,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from clbook import kernels, losses, metrics
+from clbook import kernels, metrics
 from clbook.diagnose import loss_scale, measures, wording
 from clbook.diagnose.wording import share
 
@@ -174,25 +174,20 @@ def two_views(s: Subject) -> dict[str, float]:
     batch = torch.tensor(size, dtype=torch.float64)
     order = torch.from_numpy(random_order(s.n, s.seed))
     found = plain(measures.directions(z1, z2, order, random, batch))
-    return found | loss_numbers(s, z1, z2, random) | {"n": s.n, "size": size}
+    return found | loss_numbers(s, random) | {"n": s.n, "size": size}
 
 
-def loss_numbers(s: Subject, z1: Tensor, z2: Tensor, random: Tensor) -> dict[str, float]:
+def loss_numbers(s: Subject, random: Tensor) -> dict[str, float]:
     """The numbers of the loss, if there is one, in the convention of the library."""
     if s.loss is None:
         return {}
-    if s.loss == "nt_xent":
-        tau = torch.tensor(s.tau, dtype=torch.float64)
-        units = losses.unit(z1), losses.unit(z2), losses.unit(random)
-        found = plain(measures.nt_xent(*units, tau))
-    else:
-        labels = () if s.labels is None else s.labels
-        found = {"loss": loss_scale.value(s.loss, s.z1, s.z2, s.tau, labels)}
-        found["loss.chance"] = loss_scale.chance(s.loss, s.n, s.tau, labels)
-        found["loss.floor"] = loss_scale.floor(s.loss, s.n, s.tau, labels)
-        if s.loss in loss_scale.UNLABELLED:
-            same = random.numpy()
-            found["loss.random"] = loss_scale.value(s.loss, same, same, s.tau)
+    labels = () if s.labels is None else s.labels
+    found = {"loss": loss_scale.value(s.loss, s.z1, s.z2, s.tau, labels)}
+    found["loss.chance"] = loss_scale.chance(s.loss, s.n, s.tau, labels)
+    found["loss.floor"] = loss_scale.floor(s.loss, s.n, s.tau, labels)
+    if s.loss in loss_scale.UNLABELLED:
+        same = random.numpy()
+        found["loss.random"] = loss_scale.value(s.loss, same, same, s.tau)
     judged = plain(measures.judged_loss(found))
     scale = loss_scale.factor(s.scale, s.tau)
     return judged | {name: scale * number for name, number in found.items()}
