@@ -101,10 +101,8 @@ def row(field, entry, base):
             "0 0 auto"  # below each other it would be as high as it is wide beside others
         )
         parts.append(shown)
-    about = f"{field.metadata['doc']}{in_words(field)}"
-    parts.append(
-        widgets.HTML(f'<small style="display:block;line-height:1.3">{html.escape(about)}</small>')
-    )
+    about = html.escape(meaning(field))
+    parts.append(widgets.HTML(f'<small style="display:block;line-height:1.3">{about}</small>'))
     return widgets.VBox(parts, layout={"width": "auto"})
 
 
@@ -167,27 +165,6 @@ def span(field, value) -> list:
     if low is not None:
         stops.add(low)
     return sorted({round(stop) for stop in stops} if whole else stops)
-
-
-def in_words(field) -> str:
-    """The range of a field: ": 2 to 10", ": above 0, up to 10 iterations"; "" where its choices are seen.
-
-    Of a field that may name a file beside its choices: where one does that.
-    """
-    if field.metadata["file"]:
-        own = f'{field.name}="own{field.metadata["file"]}"'
-        return f"; one of your own is named in the code cell, {own}"
-    low, above, high = (field.metadata[key] for key in ("low", "above", "high"))
-    unit = f" {field.metadata['unit']}" if field.metadata["unit"] else ""
-    if high is None or type(field.default) not in (int, float, tuple):
-        return ""
-    if low is not None:
-        return f": {low:.10g} to {high:.10g}{unit}"
-    return (
-        f": above {above:.10g}, up to {high:.10g}{unit}"
-        if above is not None
-        else f": up to {high:.10g}{unit}"
-    )
 
 
 def button(words, icon, about, do):
