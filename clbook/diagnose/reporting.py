@@ -51,13 +51,11 @@ class Report:
 
     def __getitem__(self, name: str) -> Line:
         """The line of a name, or the first whose name begins so; KeyError where there is none."""
-        for line in self.lines:
-            if line.name == name:
-                return line
-        for line in self.lines:
-            if line.name.startswith(name):
-                return line
-        raise KeyError(f"{name}: the report has {', '.join(line.name for line in self.lines)}")
+        named = {line.name: line for line in self.lines}
+        for found in (name, *named):
+            if found in named and found.startswith(name):
+                return named[found]
+        raise KeyError(f"{name}: the report has {', '.join(named)}")
 
     @property
     def summary(self) -> str:
