@@ -18,11 +18,7 @@ from clbook.training.streams import Draws, streams
 
 
 class Anchored(Training):
-    """R runs that train f. A subclass calls `gather` and `anchor` in its `setup`.
-
-    In a grid over eps and tau all runs of a seed have one start and see the same views: g(w0, views) is computed once
-    for all of them.
-    """
+    """R runs that train f. A subclass calls `gather` and `anchor` in its `setup`."""
 
     config: Any  # has an `activation`, where `output` is not another
 
@@ -67,29 +63,6 @@ class Anchored(Training):
         if R is not None:
             s.frozen = [w.clone() for w in s.weights]
             s.shift = R - self.output(s.frozen, x)
-        self.shared.starts = self.starts(s)
-
-    def starts(self, s: State) -> tuple | None:
-        """Which runs have one start and draw the same views: those of one seed, with the same points, noise and w0.
-
-        Returns:
-            first (k,), the number of the first run of each start, and start (R,), the number of each run's.
-            None where no two runs share one.
-        """
-        if getattr(s, "frozen", None) is None:
-            return None
-        known: dict[tuple, int] = {}
-        of_each = []
-        for run, config in enumerate(self.configs):
-            same = [value[run].cpu().numpy().tobytes() for value in (s.x, s.noise, *s.frozen)]
-            of_each.append(known.setdefault((config.seed, *same), run))
-        first, start = torch.tensor(of_each, device=s.x.device).unique(return_inverse=True)
-        return None if len(first) == len(start) else (first, start)
-
-    def keep(self, s: State, stay: Tensor) -> State:
-        s = super().keep(s, stay)
-        self.shared.starts = self.starts(s)
-        return s
 
     def anchored_points(self, s: State, x: Tensor) -> Tensor:
         """f (R, n, d) of the points that `anchor` was given."""
@@ -101,13 +74,6 @@ class Anchored(Training):
         flat = views.flatten(1, 2)  # (R, m n, D)
         g = self.output(s.weights, flat)
         if s.frozen is not None:
-            g = g - self.output_at_start(s, flat)
+            g = g - self.output(s.frozen, flat)
         moved = g.unflatten(1, views.shape[1:3])
         return moved if s.frozen is None else moved + s.R[:, None]
-
-    def output_at_start(self, s: State, x: Tensor) -> Tensor:
-        """g(w0, x) (R, m, d) of views x (R, m, D), for runs that share a start computed once."""
-        if self.shared.starts is None:
-            return self.output(s.frozen, x)
-        first, start = self.shared.starts
-        return self.output([w[first] for w in s.frozen], x[first])[start]

@@ -372,7 +372,6 @@ def shaken(kind, number):
             s = super().begin(s)
             settings = (*fields(type(self.config)), *RATES)
             drawn = {name: value for name, value in vars(s).items() if name not in settings}
-            self.shared.starts = None  # no two runs share one any more
             return s.replace(**mapped(drawn, moved))
 
         def step(self, s, drawn, losses, t):
