@@ -286,12 +286,11 @@ class Addition(Classifiers):
     def setup(self):
         c = self.config
         s = self.state
-        samples = self.all_samples()
+        samples = [self.samples(config) for config in self.configs]
         for name in ("symbols", "contexts", "ids", "pmi"):
             setattr(s, name, torch.stack([getattr(own, name) for own in samples]))
         # The first epoch's batches are measured before the first step, the later ones are trained on.
-        first = {own: own.epoch() for own in dict.fromkeys(samples)}
-        s.order = torch.stack([first[own] for own in samples])
+        s.order = torch.stack([own.epoch() for own in samples])
         self.draws["order"] = During(samples, Samples.epoch, range(c.epochs))
         s.decay = self.column("decay", axes=0)
         own = self.contrastive_weights()
@@ -306,15 +305,6 @@ class Addition(Classifiers):
             s.weights = own + self.add_classifiers(begin=c.epochs)
             times = recorded_times(c.classifier_epochs, EVERY)
             self.times |= {c.epochs + t for t in times}
-
-    def all_samples(self) -> list[Samples]:
-        """The training samples of each run. Runs that draw the same share one object, which draws once for all."""
-        made = {}
-        keys = [(config.seed, config.misaligned, config.p) for config in self.configs]
-        for key, config in zip(keys, self.configs, strict=True):
-            if key not in made:
-                made[key] = self.samples(config)
-        return [made[key] for key in keys]
 
     def samples(self, config: Config) -> Samples:
         """The training samples of one run."""
