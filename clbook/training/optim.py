@@ -40,20 +40,17 @@ def warmed(t: int, steps: int, warmup: int = 0, cosine: bool = True) -> float:
     return 0.5 + 0.5 * math.cos(math.pi * (t - warmup) / (steps + 1 - warmup))
 
 
-def sgd(
-    weights: Tensors, gradients: Tensors, lr: float | Tensor, factor: float = 1.0
-) -> list[Tensor]:
-    """Gradient descent, w - factor lr g: `torch.optim.SGD`.
+def sgd(weights: Tensors, gradients: Tensors, lr: float | Tensor) -> list[Tensor]:
+    """Gradient descent, w - lr g: `torch.optim.SGD`.
 
     Args:
         weights, gradients: lists of tensors (R, ...).
         lr: learning rate of each run, (R,), or one number.
-        factor: of the learning rate at this step, the same for all runs.
 
     Returns:
         The new weights.
     """
-    return _moved(weights, gradients, lr, -factor)
+    return _moved(weights, gradients, lr, -1.0)
 
 
 def _moved(values: Tensors, by: Tensors, lr, factor) -> list[Tensor]:
