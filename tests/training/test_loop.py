@@ -405,16 +405,6 @@ def test_warm_up_is_linear_and_the_cosine_ends_one_step_after_the_last():
     assert optim.warmed(50, 100, 10, cosine=False) == 1.0
 
 
-def test_compiling_without_a_compiler_says_what_is_missing(monkeypatch):
-    def none():
-        raise OSError("no working compiler")
-
-    monkeypatch.setattr("torch._inductor.cpp_builder.get_cpp_compiler", none)
-    says = r"compile = True needs a C\+\+ compiler.*install g\+\+ or clang"
-    with pytest.raises(RuntimeError, match=says):
-        toy.Doubling.train([toy.Config()], device="cpu", compile=True)
-
-
 class Misspelt(toy.Doubling):
     def step(self, s, drawn, losses, t):
         return {"wieghts": s.weights}
