@@ -116,7 +116,4 @@ def telling(reports: dict[str, Report]) -> Picture:
 
 def _beside(line, start):
     """The reference whose name begins so."""
-    for what, number in line.reference.items():
-        if what.startswith(start):
-            return number
-    raise KeyError(f"{start}: {line.name} has {', '.join(line.reference)}")
+    return next(number for what, number in line.reference.items() if what.startswith(start))
