@@ -637,7 +637,7 @@ def crowded():
     An anchor has too many classmates where its class has m or more of the B draws. Of C classes some one has so many
     with at most C times the probability of one, which for B = 2 is exact.
     """
-    sizes, counts = (2, 3, 4, 8, 32, 128, 1024), (2, 4, 10, 100, 1000, 10_000)
+    sizes, counts = (2, 3, 4, 5, 8, 32, 128, 1024), (*range(2, 33), 100, 1000, 10_000)
     means, over = [], {}
     for B, C in itertools.product(sizes, counts):
         m = np.arange(1, B + 1)
