@@ -44,7 +44,8 @@ window.clbookAddress ??= (() => {
     found.forEach(([name, values]) => blocks.get(name).follow(values));
     if (found.length) show(found[0][0], { block: "nearest", behavior: behavior() });
   });
-  addEventListener("load", () => show([...wanted().keys()][0], { block: "center" }));
+  // Its beginning is at the top, and stays there while the block grows by the runs that the address asks for.
+  addEventListener("load", () => show([...wanted().keys()][0], { block: "start" }));
 
   // A block of the page, from now on part of its address; what the address asks of it now.
   function join(name, block) {
