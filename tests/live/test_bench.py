@@ -34,6 +34,18 @@ def test_an_order_of_the_start_parts_the_colours_and_only_at_first():
     assert ordered.readout[0] == 1 and abs(ordered.z[-1] - ordered.z[0]).max() < config.eps
 
 
+@pytest.mark.parametrize(
+    ("low", "high", "settings"),
+    [
+        (0.9, 1.0, {"turn": 90.0}), (0.6, 0.95, {"turn": 180.0}), (0.9, 1.0, {"eps": 3.0}),
+        (0.5, 0.7, {"eps": 10.0}), (0.4, 0.7, {"eps": 10.0, "spared": 1.0}),
+        (1.0, 1.0, {"eps": 10.0, "ordered": 1.0}),
+    ],
+)  # fmt: skip
+def test_the_answers_to_the_questions_are_what_the_bench_gives(low, high, settings):
+    assert low <= bench.run(bench.Config(**settings)).readout[-1] <= high
+
+
 @pytest.fixture(scope="module")
 def block(tmp_path_factory):
     (made,) = made_in(BOOK / "bench.ipynb")
