@@ -53,10 +53,10 @@ def at_rest(seed: int, n: int = 24, tau: float = 0.2) -> dict[str, tuple[float, 
     return {name: (slope(loss, places), slope(loss, other)) for name, loss in losses.items()}
 
 
-def off_sphere(seed: int, lr: float = 6.0, most: int = 300) -> tuple[float, float]:
+def off_sphere(seed: int, tau: float, lr: float = 6.0, most: int = 1000) -> tuple[float, float]:
     """Iteration, of so many, at which the 10-NN accuracy is .95, and by how much the loss rises in a step until then.
 
-    VA Fig. 5's centres with noise across the line, the network of eq. 18, gradient descent on eq. 4, tau = .2. A point
+    VA Fig. 5's centres with noise across the line, the network of eq. 18, gradient descent on eq. 4. A point
     and a view of it start at the same of 120 even places of the circle, in random order, and R + g - g0 is not put back
     on it.
     """
@@ -71,7 +71,7 @@ def off_sphere(seed: int, lr: float = 6.0, most: int = 300) -> tuple[float, floa
     rise, before = -torch.inf, torch.inf
     for iteration in range(most):
         z = places + net(views) - start
-        loss = generalized(*z, lambda t: -5 * t)
+        loss = generalized(*z, lambda t: -t / tau)
         rise, before = max(rise, loss.item() - before), loss.item()
         if neighbour_accuracy(z[0].detach(), labels) >= CLUSTERED:
             return iteration, rise

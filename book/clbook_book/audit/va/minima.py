@@ -9,8 +9,6 @@ import torch
 from clbook.losses import nt_xent_mean
 from clbook_book.audit.ls.exact import numbers
 
-TAU = 0.2
-
 
 def circle(angles: torch.Tensor) -> torch.Tensor:
     """Points (..., 2) of the circle at angles (...)."""

@@ -125,8 +125,8 @@ def at_rest():
 
 @recorded("va-off-sphere")
 def off_sphere(seeds=FIVE):
-    """When clusters come from even points through eq. 18's network, not held on the circle; a seed each."""
-    return [flows.off_sphere(seed) for seed in seeds]
+    """{tau: seeds} when clusters come from even points through eq. 18's network, not held on the circle."""
+    return {tau: [flows.off_sphere(seed, tau) for seed in seeds] for tau in (0.1, 0.2, 0.5)}
 
 
 # Section 4.1: one step, and invariance.
