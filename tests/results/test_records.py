@@ -5,6 +5,7 @@ import runpy
 import shutil
 import sys
 
+import h5py
 import joblib
 import numpy as np
 import pytest
@@ -380,6 +381,14 @@ def test_rounding_leads_no_farther_than_a_shake_does(shaken, allowed):
 
 def test_every_record_has_a_recipe_and_every_recipe_a_record():
     assert {path.stem for path in reading.folder().glob("*.nc")} == set(records.recipes())
+
+
+def test_every_variable_of_a_record_says_what_it_is():
+    for path in reading.folder().glob("*.nc"):
+        with h5py.File(path) as file:
+            told = {name for name in file if file[name].attrs.get("long_name")}
+            assert {name for name in file if not file[name].is_scale} <= told, path
+    assert reading.load("ls-fig-3").separable_at.attrs["units"] == "iterations"
 
 
 def measured(seeds=range(3)):

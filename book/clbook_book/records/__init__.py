@@ -42,6 +42,7 @@ from clbook.data import written
 from clbook.results import records as reading
 from clbook.results.fingerprint import fingerprint, parts
 from clbook.results.labelled import of_settings, padded, put
+from clbook.results.labelled import words as words_of
 from clbook.results.records import COMMAND, checked, load, made
 from clbook.results.sweep import sweep
 from clbook.training.loop import training_of
@@ -69,6 +70,8 @@ class Recipe:
             axis. An array that is not named here has the axis "run", then NAME_0, NAME_1 ... `labelled.put` names them.
         labels: {axis: what stands at its places}, such as {"loss": ("dcl", "nscl")}.
         named: {name: a word for each run}, further coordinates along "run" beside the settings that vary.
+        words: {name: its meaning} of arrays that are no quantity of a Result; `recorded` adds those that the docstring
+            of its function tells, a line each.
         dims: settings and names, such as ("variant", "seed"), of whose values the runs are the grid, the last one
             fastest. They are axes of the record in place of "run". With none the axis "run" stays.
     """
@@ -83,6 +86,7 @@ class Recipe:
     axes: Mapping[str, str] = dataclasses.field(default_factory=dict)
     labels: Mapping[str, Sequence] = dataclasses.field(default_factory=dict)
     named: Mapping[str, Sequence] = dataclasses.field(default_factory=dict)
+    words: Mapping[str, str] = dataclasses.field(default_factory=dict)
     dims: tuple[str, ...] = ()
 
     @property
@@ -237,7 +241,8 @@ def recorded(
             RECIPES[name] = Computed(function)
         else:
             says = summary_of(function)
-            RECIPES[name] = Recipe(says, run, tuple(configs), keep or function, **more)
+            told = documented(function) | more.pop("words", {})
+            RECIPES[name] = Recipe(says, run, tuple(configs), keep or function, words=told, **more)
 
         @functools.cache
         @functools.wraps(function)
@@ -277,9 +282,20 @@ def by_name(names, runs: list) -> dict:
 
 
 def summary_of(function: Callable) -> str:
-    """The first sentence of a function's docstring, in one line."""
-    first, *_ = inspect.getdoc(function).partition("\n\n")
+    """The first sentence of a function's docstring, in one line; "" where it has none."""
+    first, *_ = (inspect.getdoc(function) or "").partition("\n\n")
     return " ".join(first.split()).removesuffix(".")
+
+
+def documented(thing: Callable) -> dict[str, str]:
+    """{name: meaning} of what the docstring of a function or class tells in lines such as `    a, b (T,): meaning.`"""
+    line = r"^    ([\w, ]+)(?: \(.*?\))?: (.+(?:\n {8}.+)*)"
+    told = re.findall(line, inspect.getdoc(thing) or "", re.MULTILINE)
+    return {
+        name: " ".join(text.split()).removesuffix(".")
+        for names, text in told
+        for name in names.split(", ")
+    }
 
 
 @functools.cache
@@ -373,6 +389,35 @@ def grid(found: xarray.Dataset, dims: tuple[str, ...]) -> xarray.Dataset:
     return found.set_index(run=dims).unstack("run").reindex(order).transpose(*dims, ...)
 
 
+def explain(found: xarray.Dataset, recipe: Recipe | Computed) -> None:
+    """Give each variable of a record its meaning and unit, as the attributes `long_name` and `units`.
+
+    Of a quantity its Result says them, of what `fields` derives the first sentence of its function, of other arrays
+    the recipe. Of a computed value it is what the record is, and the keys that lead to the value.
+    """
+    meanings = {"config": {"long_name": "the settings of a run, in words"}}
+    if isinstance(recipe, Recipe):
+        kind = reading.result_of(recipe.run)
+        settings = dataclasses.fields(recipe.configs[0])
+        told = documented(kind) | recipe.words
+        derived = getattr(recipe.reduce, "derived", {}).items()
+        done = {name: summary_of(function) for name, function in derived if function.__doc__}
+        meanings |= {field.name: words_of(field) for field in settings}
+        meanings |= {name: {"long_name": text} for name, text in told.items()}
+        meanings |= {
+            name: words_of(field) for name, field in quantities(kind).items() if field.metadata
+        }
+        meanings |= {name: {"long_name": text} for name, text in done.items()}
+    for name, variable in found.variables.items():
+        kept = re.match(r"(recorded_)?(\w*)", name)[2]  # of NAME.KEY and NAME:length, too
+        if isinstance(recipe, Computed):
+            variable.attrs["long_name"] = f"{recipe.says}: {name}"
+        elif name.endswith(":length"):
+            variable.attrs["long_name"] = f"shape of {kept} in each run"
+        else:
+            variable.attrs |= meanings.get(kept, {})
+
+
 def write(name: str, found: xarray.Dataset) -> None:
     """Write the file of the record `name`, compressed; long texts are written as characters, which can be."""
     small = {"zlib": True, "complevel": 9, "shuffle": True}
@@ -407,6 +452,7 @@ def make(name: str) -> xarray.Dataset:
     what = {"says": recipe.says, "command": command, "fingerprint": recipe.code}
     origin = now() | what | how
     found.attrs |= {f"made_{key}": value for key, value in origin.items()}
+    explain(found, recipe)
     write(name, found)
     note(name)
     return load(name)

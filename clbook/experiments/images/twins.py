@@ -53,13 +53,16 @@ class Result(Outcome):
     """What one run recorded of its M copies, at T times; similarities and the gap compare each with the first.
 
     Attributes:
-        losses: their names. epochs (T,), 0 first: before training.
-        cka, rsa (T, M): of the embeddings z of the test images, after the projector. cka_h (T, M): before it. NaN
-            where an embedding has become constant.
-        gap (T, M): of the weights of encoder and projector, `metrics.weight_gap` (SA Fig. 6).
-        steps (S, M): each copy's loss before each step; NaN for steps that a copy has not come to.
-        nccc, probe (M,): accuracy on test images of nearest class centres and of a linear probe on h, at the end (SA
-            Table 1); NaN of a run that was stopped. pixels: that of a linear probe on the pixels.
+        losses: names of the losses.
+        epochs (T,): epochs after which the copies were compared; 0, the first, is before training.
+        cka, rsa (T, M): similarity of the embeddings z of the test images, after the projector; NaN where one has
+            become constant.
+        cka_h (T, M): CKA before the projector; NaN where an embedding has become constant.
+        gap (T, M): gap of the weights of encoder and projector, `metrics.weight_gap` (SA Fig. 6).
+        steps (S, M): loss of each copy before each step; NaN for steps that a copy has not come to.
+        nccc (M,): test accuracy of the nearest class centres in h, at the end (SA Table 1); NaN of a stopped run.
+        probe (M,): test accuracy of a linear probe on h, at the end (SA Table 1); NaN of a run that was stopped.
+        pixels: test accuracy of a linear probe on the pixels.
     """
 
     losses: tuple

@@ -66,15 +66,21 @@ class Result(Outcome):
     A run that was stopped has `steps` alone; the other arrays are empty.
 
     Attributes:
-        steps (S,): the loss before each step. epochs (T,), loss (T,): its mean over the last epoch.
-        knn, probe (P,): accuracy on the test images of ten neighbours and of a linear probe, fitted to 1,000 training
-            images of each class; of the pixels it sees as many principal components as there are features.
+        steps (S,): the loss before each step.
+        epochs (T,): the epochs after which it was read out.
+        loss (T,): mean of the loss over the epoch.
+        knn (P,): accuracy of ten neighbours on the test images.
+        probe (P,): test accuracy of a linear probe, fitted to 1,000 training images of each class; of the pixels it
+            sees as many principal components as there are features.
         probe_z (T,): accuracy of the probe on z.
         confusion (P, C, C): test images of each class, a row, by the class that their neighbours elect.
         spectrum_h, spectrum_z (T, d): variances of the test images along their axes.
-        nearest (P, m, 8): the rows of the pool that are nearest to each of the m photographs on the wall. share (P,):
-            of photographs most of whose eight are of their class. plane (P, m, 2): t-SNE of the photographs.
-        labels (m,), pool_labels (n,): classes; photographs (m, 3, side, side), pool (n, 3, side, side): uint8.
+        nearest (P, m, 8): the rows of the pool that are nearest to each of the m photographs on the wall.
+        share (P,): share of the photographs most of whose eight nearest are of their class.
+        plane (P, m, 2): t-SNE of the photographs.
+        labels (m,): classes of the photographs.
+        pool_labels (n,): classes of the pool.
+        photographs, pool (m or n, 3, side, side): uint8 images.
     """
 
     steps: np.ndarray

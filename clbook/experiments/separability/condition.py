@@ -17,9 +17,13 @@ class Check:
     """One entry a run, all arrays (r,): the settings, what the conditions ask for, both sides of (e), and the outcome.
 
     Attributes:
-        gamma, theta, sigma2: measured at the start. delta: largest drift of the kernel until separation, or the end.
-        left, right: both sides of (e). ratio, ratio_frozen: left / right as measured, and with delta = 0.
-        separated: whether the run separated. steps: iterations it took (NaN where it did not).
+        gamma, theta, sigma2: as measured at the start.
+        delta: largest drift of the kernel until separation, or the end.
+        left, right: that side of condition (e).
+        ratio: left / right as measured.
+        ratio_frozen: left / right with delta = 0.
+        separated: whether the run separated.
+        steps: iterations it took, NaN where it did not.
     """
 
     eps: np.ndarray

@@ -175,7 +175,11 @@ DEEP = deep_configs()
 
 @recorded("cs-deep", cs.run, DEEP, seeds=THREE, record=("loss", "r2"), axes=AXES)
 def deep_layers(results):
-    """Deep encoders 50 wide, three seeds."""
+    """Deep encoders 50 wide, three seeds.
+
+    Keeps:
+        style, content: R^2 of style and of content, by layer, at the end.
+    """
     return layers_read(results)
 
 
@@ -210,7 +214,11 @@ ROTATED = rotated_configs()
     axes=AXES,
 )
 def rotated_layers(results):
-    """Deep encoders of the paper's width that start from rotations, five seeds."""
+    """Deep encoders of the paper's width that start from rotations, five seeds.
+
+    Keeps:
+        style, content: R^2 of style and of content, by layer, at the end.
+    """
     return layers_read(results)
 
 
@@ -248,7 +256,11 @@ SHIELDED = {
     labels={"layer": ("fourth", "output")},
 )
 def under_projectors(results):
-    """The same four layers under none to three projector layers, three seeds."""
+    """The same four layers under none to three projector layers, three seeds.
+
+    Keeps:
+        style: R^2 of the style after the fourth layer and at the output, at the end.
+    """
     found = stacked(results, "loss")
     found["style"] = np.float32([r.style_r2[-1, [4, -1]] for r in results])
     return found
@@ -279,7 +291,11 @@ CORNERS = Config(
     axes=AXES,
 )
 def classes(results):
-    """InfoNCE on encoders of four classes, style near the old one or drawn anew, three seeds."""
+    """InfoNCE on encoders of four classes, style near the old one or drawn anew, three seeds.
+
+    Keeps:
+        style: R^2 of the style at the end.
+    """
     return stacked(results, "loss", "within", cosines="cosines", style="style_r2")
 
 
@@ -361,7 +377,11 @@ DIGITS = {
     labels={"place": ("h", "z")},
 )
 def digits(results):
-    """Digits, outputs standardised to variance 1, eight seeds."""
+    """Digits, outputs standardised to variance 1, eight seeds.
+
+    Keeps:
+        rank: effective rank of the outputs of the encoder and of the projector.
+    """
     return chapter.read_out(results)
 
 
@@ -585,8 +605,13 @@ LONG = projector.Config(decay=4.0, steps=1000, record_every=100)
     axes=AXES,
 )
 def decayed(results):
-    """DirectCLR and SimCLR on digits until unused weights have decayed, three seeds."""
-    found = stacked(results, "loss")  # at the end what is added to h, and what is left of W
+    """DirectCLR and SimCLR on digits until unused weights have decayed, three seeds.
+
+    Keeps:
+        added: what is added to each row of h at the end.
+        left: what is left of the rows of W at the end, as a share of their norms at the start.
+    """
+    found = stacked(results, "loss")
     found["added"] = np.float32([r.added[-1] for r in results])
     found["left"] = np.float32([r.rows[-1] / r.rows[0] for r in results])
     return found

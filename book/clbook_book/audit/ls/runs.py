@@ -167,12 +167,14 @@ OVERLAPPING = variants.Config(
     start=0.02,
     record=condition.NEEDS,
     axes=AXES,
+    words=chapter.WORDS,
     dims=("spread", "n", "seed"),
 )
 def overlap_runs(results):
     """Two clusters of three spreads, 100 and 400 points, random features, partial gradient, five seeds.
 
-    Beside `conditions`, kappa / Theta of the start: below 0 where gradients of the clusters overlap.
+    Keeps, beside `conditions`:
+        kappa: kappa / Theta of the start; below 0 where gradients of the clusters overlap.
     """
     shares = []
     for r in results:
@@ -234,6 +236,7 @@ FAST = variants.Config(lr_over_tau=0.1, linger=1.0)
     record=condition.NEEDS,
     axes=AXES,
     named={"set": np.tile(np.repeat([*SETS], 5), len(LOSSES))},
+    words=chapter.WORDS,
     dims=("loss", "set", "seed"),
 )
 def full_loss(results):
@@ -249,6 +252,7 @@ def full_loss(results):
     start=0.0005,
     record=condition.NEEDS,
     axes=AXES,
+    words=chapter.WORDS,
 )
 def random_features(results):
     """The chapter's phase diagram with 100 random features in place of a network, partial gradient."""
@@ -359,7 +363,9 @@ MNIST = variants.Config(
 def fig4_mnist(results):
     """LS Figure 4 on MNIST: three digits, three hidden layers of 100, three seeds.
 
-    Beside `curves`, the accuracy of a linear readout of the embedding, and the paths of 20 points.
+    Keeps, beside `curves`:
+        accuracy: of a linear readout of the embedding.
+        path: the embedding of 20 points over time.
     """
     found = curves(results)
     found["accuracy"] = rows([readout_accuracy(r) for r in results])

@@ -282,7 +282,11 @@ def within(result) -> np.ndarray:
     labels=LOSSES,
 )
 def long_lars(results):
-    """Digits, four losses, LARS, 3,000 iterations, three seeds."""
+    """Digits, four losses, LARS, 3,000 iterations, three seeds.
+
+    Keeps:
+        within: share of the variance of the unit embeddings that is within classes.
+    """
     columns = over_time(results, "cka", "rsa", "gap")
     return columns | {"within": np.array([within(r) for r in results], np.float32)}
 

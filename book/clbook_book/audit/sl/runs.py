@@ -159,7 +159,11 @@ BASIS["48 columns, decay .001"] = FEW.replace(decay=1e-3)
 def basis(results):
     """Optima of random tables with more or fewer contexts, five seeds each.
 
-    The loss at the start and at the end, twins' and others' distances, extents of the contexts.
+    Keeps:
+        loss: at the start and at the end.
+        twins: distance of each pair of twins at the end.
+        others: least distance of two symbols that are no twins, at the end.
+        narrowest: smallest over largest extent of the contexts at the end.
     """
     ends = [lookup_figures.twins(r) for r in results]
     return {
@@ -433,7 +437,9 @@ COUNTED = 25  # times, spread over those recorded, at which groups of distances 
 def appendix(results):
     """SL Fig. 5 to 8 in the paper's own setting, ten seeds each, and classifiers from their tables.
 
-    Beside `trained`, how many groups the distances of different symbols fall into at some of the recorded times.
+    Keeps, beside `trained`:
+        table_steps: some of the recorded times.
+        groups: groups into which the distances of different symbols fall at these times.
     """
     at = np.unique(np.linspace(0, len(results[0].steps) - 1, COUNTED).astype(int))
     counts = []
@@ -601,7 +607,11 @@ def said(read) -> dict[str, list[words.Result]]:
     },
 )
 def words_left_open(results):
-    """Words from other starts, with longer contexts, a transformer, other negatives; five seeds each."""
+    """Words from other starts, with longer contexts, a transformer, other negatives; five seeds each.
+
+    Keeps:
+        distance: mean distance of the pairs of each kind.
+    """
     return spoken(results)
 
 
@@ -622,5 +632,9 @@ def words_transformer():
 
 @of_words("sl-coin", {"fresh": {}}, coin.run)
 def words_tossed(results):
-    """Words whose twins are tossed at every draw, five seeds."""
+    """Words whose twins are tossed at every draw, five seeds.
+
+    Keeps:
+        distance: mean distance of the pairs of each kind.
+    """
     return spoken(results)

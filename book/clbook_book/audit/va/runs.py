@@ -330,7 +330,12 @@ VELOCITIES = ("measured", "mean", "blocks")
     record=VELOCITIES,
 )
 def tight(runs):
-    """One step of clusters of five radii, three starts, five seeds."""
+    """One step of clusters of five radii, three starts, five seeds.
+
+    Keeps:
+        off_mean, off_blocks: relative error of Theorem 4.5, with the mean of a cluster's gradients, and with all blocks
+            of the kernel.
+    """
     return {
         name: list(by_name(DELTAS, own).values()) for name, own in by_name(STARTS, runs).items()
     }
@@ -362,7 +367,12 @@ LONG = BASE.replace(steps=20_000)
     dims=("start", "seed"),
 )
 def life(results):
-    """VA Fig. 5 with eq. 4 from a cap and from a uniform start, 20,000 iterations."""
+    """VA Fig. 5 with eq. 4 from a cap and from a uniform start, 20,000 iterations.
+
+    Keeps:
+        later: how far the median point moves in the second half.
+        kept: iterations at which the embedding z is kept.
+    """
     steps = results[0].steps
     kept = [min(int(np.searchsorted(steps, t)), len(steps) - 1) for t in (100, 3000, 20_000)]
     columns = over_time(results, *LIVED)

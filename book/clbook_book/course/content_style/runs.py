@@ -207,7 +207,11 @@ def read_out(results) -> dict[str, np.ndarray]:
     labels={"place": ("h", "z")},
 )
 def heads(results):
-    """Digits: with and without norm, two temperatures and one, eight seeds."""
+    """Digits: with and without norm, two temperatures and one, eight seeds.
+
+    Keeps:
+        rank: effective rank of the outputs of the encoder and of the projector.
+    """
     return read_out(results)
 
 
@@ -222,7 +226,11 @@ def heads(results):
     labels={"place": ("h", "r", "z")},
 )
 def direct(results):
-    """Digits: DirectCLR, eight seeds."""
+    """Digits: DirectCLR, eight seeds.
+
+    Keeps:
+        rank: effective rank of the outputs of the encoder and of the projector.
+    """
     return read_out(results)
 
 

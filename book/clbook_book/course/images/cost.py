@@ -51,9 +51,11 @@ class Result(Outcome):
     """What each size of FITTED and CHECKED, in this order, was found to take.
 
     Attributes:
-        views (S,) in a step. flops (S,): operations of one view's forward pass. weights (S,): how many the network and
-            projector have. kept (S,): bytes a view that wait for the backward pass. step (S,): seconds of processor
-            time of a step on one thread, the least of the repeats.
+        views (S,): views in a step.
+        flops (S,): operations of one view's forward pass.
+        weights (S,): weights of the network and its projector.
+        kept (S,): bytes of each view that wait for the backward pass.
+        step (S,): seconds of processor time of a step on one thread, the least of the repeats.
     """
 
     views: np.ndarray

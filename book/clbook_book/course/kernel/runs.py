@@ -40,10 +40,11 @@ BOTH = {"activation": ACTIVATIONS, "seed": range(5)}
 def stories(results):
     """The kernel on two clusters and on a donut, tanh, ReLU and GELU, five seeds, 5,000 iterations.
 
-    Alignment and Fisher ratio (runs, T) at the recorded times, and when each run separated.
-    share: (runs, 3) class share of the kernel's top eigenvector at the start, near separation and at the end.
-    fit: (runs, 2, 2) R^2 of the top eigenvector of K(0), and of the embedding at separation, as linear functions of the
-        position, and of the squared radius.
+    Keeps:
+        alignment, fisher (runs, T): alignment of the kernel with the labels, and Fisher ratio, at the recorded times.
+        share (runs, 3): class share of the kernel's top eigenvector at the start, near separation and at the end.
+        fit (runs, 2, 2): R^2 of the top eigenvector of K(0), and of the embedding at separation, as linear functions of
+            the position, and of the squared radius.
     """
     share, fit = [], []
     for r in results:

@@ -203,7 +203,13 @@ def rate(results):
 )
 def small_wall(results):
     """Cats beside cats: SimCLR, a residual network of 8 layers and 32 channels on all of CIFAR-10, 36 epochs, and what
-    lies beside 200 test images (CLBOOK_CHECKPOINT names a file from which its training goes on)."""
+    lies beside 200 test images (CLBOOK_CHECKPOINT names a file from which its training goes on).
+
+    Keeps:
+        loss_of_epoch: mean of the loss over each epoch after which the network was read out.
+        tile_class: class of each image of the sprite.
+        sprite: bytes of a JPEG file with all images that are shown.
+    """
     return beside(results)
 
 
@@ -234,5 +240,11 @@ LARGE = wall.Config(
 )
 def large_wall(results):
     """The wall at the field's size: SimCLR, a residual network of 18 layers and 64 channels on all of CIFAR-10, 225
-    epochs on a GPU (CLBOOK_CHECKPOINT names a file from which its training goes on)."""
+    epochs on a GPU (CLBOOK_CHECKPOINT names a file from which its training goes on).
+
+    Keeps:
+        loss_of_epoch: mean of the loss over each epoch after which the network was read out.
+        tile_class: class of each image of the sprite.
+        sprite: bytes of a JPEG file with all images that are shown.
+    """
     return beside(results)

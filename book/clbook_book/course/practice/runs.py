@@ -31,7 +31,12 @@ def ill(runs):
     dims=("patient",),
 )
 def patients(results) -> dict[str, np.ndarray]:
-    """Reports of six runs on stamped digits, five of which are ill, and two views of some pictures."""
+    """Reports of six runs on stamped digits, five of which are ill, and two views of some pictures.
+
+    Keeps:
+        report: the diagnosis, as JSON.
+        views: two views of some pictures.
+    """
     return {
         "steps": results[0].steps,
         "loss": np.stack([result.loss for result in results]),

@@ -11,7 +11,7 @@ from clbook import theory
 from clbook.experiments.separability import Config, condition, run
 from clbook.results.labelled import padded
 from clbook.results.sweep import combined
-from clbook_book.records import by_name, fields, recorded
+from clbook_book.records import by_name, documented, fields, recorded
 
 FIVE = range(5)  # seeds
 ASKED = (*condition.NEEDS, "alignment")  # what condition (e) asks for, and the kernel's alignment
@@ -45,6 +45,9 @@ def conditions(results) -> dict[str, np.ndarray]:
         "width": rows([extent(r) for r in results]),
     }
 
+
+# What these are, and what `condition.check` gives, in words.
+WORDS = documented(condition.Check) | {"width": "extent of the embedding"}
 
 # The chapter's own.
 
@@ -129,6 +132,7 @@ def drawn(runs):
     start=0.02,
     record=condition.NEEDS,
     axes={"width": "run step"},
+    words=WORDS,
 )
 def phase_diagram(results):
     """25 pairs of eps and tau, five seeds, 4,000 iterations or until four times that of separation."""
@@ -160,12 +164,15 @@ LONG = Config(n=200, lr_over_tau=0.1, steps=10_000, linger=10.0)
     record=condition.NEEDS,
     axes=AXES | {"labels": "run point", "path": "run point other_step"},
     named={"panel": np.repeat([*PAIRS], 5)},
+    words=WORDS,
     dims=("panel", "seed"),
 )
 def figure_3(results):
     """LS Figure 3, its three pairs of eps and tau, five seeds.
 
-    Beside `conditions`, how far points have moved, and the paths of 20 of them at every other recorded time.
+    Keeps, beside `conditions`:
+        moved: median distance that a point has moved, as a share of eps.
+        path: the embedding of 20 points at every other recorded time.
     """
     return conditions(results) | {
         "moved": np.array([np.median(abs(r.z[-1] - r.z[0])) / r.config.eps for r in results]),
@@ -194,13 +201,17 @@ def figure_3(results):
     start=0.02,
     record=(*condition.NEEDS, "alignment", "kernel"),
     axes=AXES,
+    words=WORDS,
     dims=("activation", "eps", "seed"),
 )
 def figure_5(results):
     """A donut until it separates, tanh and ReLU, eps^2 / tau = .01, 1, 9 and 100, five seeds.
 
-    Beside `conditions`, over time: alignment of the kernel with the labels, sigma^2 / Theta, and the ratio of (e) with
-    the weights, the gradients and the extent of that time; delta is the drift of the kernel from then to separation.
+    Keeps, beside `conditions`, over time:
+        alignment: of the kernel with the labels.
+        scatter: sigma^2 / Theta.
+        later: ratio of (e) with the weights, the gradients and the extent of that time; its delta is the drift of the
+            kernel from then to separation.
     """
     return conditions(results) | {
         "alignment": rows([r.alignment for r in results]),
@@ -258,6 +269,7 @@ LONGEST = Config(steps=100_000, linger=1.0)
     start=0.0005,
     record=condition.NEEDS,
     axes=AXES,
+    words=WORDS,
 )
 def to_the_end(results):
     """The chapter's phase diagram with the partial gradient, three seeds, and its seven slowest runs, until they

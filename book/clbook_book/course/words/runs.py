@@ -17,7 +17,11 @@ from clbook_book.records import fields, recorded
     start=0.085,
 )
 def maps(runs):
-    """Maps of the vocabulary, from two starts."""
+    """Maps of the vocabulary, from two starts.
+
+    Keeps:
+        nearest: distance of the symbol nearest to the marked twin, over its mean distance to all symbols.
+    """
     return runs
 
 
@@ -32,7 +36,13 @@ def maps(runs):
     labels={"time": neighbours.TIMES},
 )
 def nearest(results):
-    """The nearest neighbours of all words at four times."""
+    """The nearest neighbours of all words at four times.
+
+    Keeps:
+        near: numbers of the words that are nearest to each word.
+        away: their distances, in hundredths of the word's mean distance to all others.
+        nearest: distance of the nearest word, the mean over all words, in the same unit.
+    """
     return neighbours.of_all(results)
 
 
