@@ -139,13 +139,6 @@ def test_every_allowed_temperature_and_tolerance_has_a_threshold():
         landscape.reach([1e-4], 1e-6)
 
 
-def test_results_share_their_curves_and_cannot_change_them():
-    first, second = (run(Config(clusters=2, copies=copies)) for copies in (1, 2))
-    assert first.curves is second.curves and first.thresholds is second.thresholds
-    with pytest.raises(ValueError, match="read-only"):
-        first.curves.simclr[0] = 0.0
-
-
 @pytest.mark.parametrize("seed", SEEDS)
 def test_random_points_are_not_stationary_and_eq_5_fails_at_even_ones(seed):
     tangential = run(Config(clusters=8, copies=1, arrangement="random", seed=seed)).tangential

@@ -1,7 +1,7 @@
 """The loss of invariant maps onto K even places, as a curve over K: LS eq. 1 and 3, their plateaus and the thresholds.
 
 None of it depends on a configuration of points: a curve is a function of (tau, psi, eta, dim), a threshold of (tau,
-tolerance). Each is computed once, with all K in one tensor, and kept.
+tolerance), with all K in one tensor.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ CURVE, MOST = 64, 200  # numbers of places on the curve, and tried for the thres
 
 @dataclasses.dataclass(frozen=True)
 class Curves:
-    """Losses of invariant maps onto K even places with equal weight, at one temperature, against K; read-only arrays.
+    """Losses of invariant maps onto K even places with equal weight, at one temperature, against K.
 
     Attributes:
         counts: (c,) numbers K of places that can be even in this dimension.
@@ -67,7 +67,7 @@ class Curves:
 
 @dataclasses.dataclass(frozen=True)
 class Thresholds:
-    """The largest gap of even points on the circle whose eq. 1 is within a tolerance of its plateau; read-only arrays.
+    """The largest gap of even points on the circle whose eq. 1 is within a tolerance of its plateau.
 
     Attributes:
         taus: (t,) temperatures. gaps: (t,) the threshold at each: squared distance of neighbours.
@@ -147,14 +147,6 @@ def uniform_loss(tau: float, psi: str = "log(1+t)", eta: str = "exp", dim: int =
     return float(PSI[psi](log_mean))
 
 
-def _kept(values: Tensor | np.ndarray) -> np.ndarray:
-    """`values` as an array that all results share and none may change."""
-    values = np.asarray(values)
-    values.flags.writeable = False
-    return values
-
-
-@functools.cache
 def curves_at(tau: float, psi: str, eta: str, dim: int) -> Curves:
     """The curves over K <= 64 at temperature tau in `dim` dimensions; psi and eta belong to the chosen eq. 3."""
     numbers = counts(dim, CURVE)
@@ -164,11 +156,11 @@ def curves_at(tau: float, psi: str, eta: str, dim: int) -> Curves:
     embedded = even_loss(numbers, tau, EQ1, dim=dim, others_only=True)
     chosen = even_loss(numbers, tau, psi, eta, dim)
     return Curves(
-        counts=_kept(np.array(numbers)),
-        distances=_kept(distances),
-        simclr=_kept(simclr),
-        embedded=_kept(embedded),
-        chosen=_kept(chosen),
+        counts=np.array(numbers),
+        distances=distances.numpy(),
+        simclr=simclr.numpy(),
+        embedded=embedded.numpy(),
+        chosen=chosen.numpy(),
         simclr_plateau=theory.sphere_plateau(tau, dim),
         chosen_plateau=uniform_loss(tau, psi, eta, dim),
     )
@@ -196,7 +188,6 @@ def reach(taus: Sequence[float], tolerance: float) -> np.ndarray:
     return within.int().argmax(1).numpy() + 1
 
 
-@functools.cache
 def thresholds_at(tau: float, tolerance: float) -> Thresholds:
     """The thresholds at `TAUS` and at temperature tau, for one tolerance."""
     many = reach(TAUS, tolerance)
@@ -204,8 +195,8 @@ def thresholds_at(tau: float, tolerance: float) -> Thresholds:
     gaps = 4 * np.sin(np.pi / many) ** 2
     gap = 4 * np.sin(np.pi / own) ** 2
     return Thresholds(
-        taus=_kept(np.array(TAUS)),
-        gaps=_kept(gaps),
+        taus=np.array(TAUS),
+        gaps=gaps,
         gap=float(gap),
         count=int(own),
     )
