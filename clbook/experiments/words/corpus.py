@@ -174,10 +174,9 @@ def _folder(folder: pathlib.Path, encoding: str, report=None) -> Corpus:
                 )
             try:
                 text = raw.decode(encoding)
-            except (UnicodeDecodeError, LookupError) as error:
+            except UnicodeDecodeError as error:
                 raise ValueError(
-                    f"encoding = {encoding!r} is not allowed for {path}: {error}; encoding must be that "
-                    "of the file, such as utf-8 or latin-1"
+                    f"corpus: {path} is not allowed: it must be text in UTF-8 ({error})"
                 ) from None
             if not text.strip():
                 raise ValueError(f"corpus: {path} is not allowed: it is empty, it must hold text")
@@ -271,25 +270,24 @@ def _state(item):
     )
 
 
-def _read(name, encoding, key, report):
+def _read(name, key, report):
     """One corpus; `key` is there only to be part of the cache's key."""
     if name == "bookcorpus":
         return _bookcorpus(report)
     return (
         _documentation(report)
         if name == "documentation"
-        else _folder(_folder_of(name), "latin-1" if name == "gutenberg" else encoding, report)
+        else _folder(_folder_of(name), "latin-1" if name == "gutenberg" else "utf-8", report)
     )
 
 
-def load(name: str = "documentation", encoding: str = "utf-8", report=None) -> Corpus:
+def load(name: str = "documentation", report=None) -> Corpus:
     """The corpus `name`, from the cache where it was read before; nothing is kept of a reading that failed.
 
     Args:
         name: "documentation", the prose in the source files of numpy, scipy, scikit-learn, matplotlib and torch as they
             are installed, read with `ast`; "gutenberg", the books in CLBOOK_DATA; "bookcorpus", one per cent of
-            BookCorpus through the library `datasets`; or a folder, whose *.txt files are read.
-        encoding: of a folder's files.
+            BookCorpus through the library `datasets`; or a folder, whose *.txt files are read, in UTF-8.
         report: `report()`, called about ten times a second while the text is read; returning False ends the reading.
 
     Returns:
@@ -305,7 +303,7 @@ def load(name: str = "documentation", encoding: str = "utf-8", report=None) -> C
         hashlib.sha256(pathlib.Path(__file__).read_bytes()).hexdigest(),
     )
     return joblib.Memory(cache_folder(), verbose=0).cache(_read, ignore=["report"])(
-        name, encoding, key, report
+        name, key, report
     )
 
 

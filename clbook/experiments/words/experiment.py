@@ -43,7 +43,6 @@ class Config(Settings):
     corpus: str = setting(
         "documentation", "text: documentation, gutenberg, bookcorpus or a folder of text files"
     )
-    encoding: str = setting("utf-8", "encoding of a folder's files")
     natural: str = setting(
         "hand",
         "natural synonyms: a list for technical text, or WordNet's table",
@@ -244,8 +243,8 @@ class Embedding(Training):
             ValueError: as `corpus.load`; `progress` returned False: there is nothing to show yet.
         """
         report = None if progress is None else lambda: progress(0.0, None)
-        for name, encoding in dict.fromkeys((c.corpus, c.encoding) for c in configs):
-            corpus.load(name, encoding, report=report)
+        for name in dict.fromkeys(c.corpus for c in configs):
+            corpus.load(name, report=report)
 
     def setup(self):
         c, s = self.config, self.state
@@ -257,10 +256,8 @@ class Embedding(Training):
         draw = uniform(c.batch, c.window)
         self.draws["places"] = Draws(streams(self.configs, DRAWN), draw)
         # The two losses are recorded on the same batches each time, (R, BATCHES, batch, 2 window + 2).
-        same = []
-        for config in self.configs:
-            generator = stream(config.seed, RECORDED)
-            same.append(torch.stack([draw(generator) for _ in range(BATCHES)]))
+        generators = [stream(config.seed, RECORDED) for config in self.configs]
+        same = [torch.stack([draw(g) for _ in range(BATCHES)]) for g in generators]
         s.recorded_places = torch.stack(same)
         s.weights = self.start_weights()
         s.decay = self.column("decay", axes=0)

@@ -51,9 +51,7 @@ def text(config: Settings) -> Text:
     """
     corpus.require(config.corpus, *["wordnet"] * (config.natural == "wordnet"))
     generator = np.random.default_rng(config.seed)
-    words, tokens, sentence = restricted(
-        corpus.load(config.corpus, config.encoding), config, generator
-    )
+    words, tokens, sentence = restricted(corpus.load(config.corpus), config, generator)
     counts = np.bincount(tokens, minlength=len(words))
     natural = natural_pairs(words, counts, config.natural)
     chosen = to_split(counts, natural, config, generator)
