@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from clbook._arguments import array, choice, error, refused, shown, whole
+from clbook._arguments import array, error, refused, shown, whole
 
 RAW = 2**26  # numbers of the inputs that are kept for comparison: 256 MB in float32
 
@@ -44,7 +44,6 @@ def collect(
     twin: nn.Module | None = None,
     layers: Sequence[str] = (),
     labels: Tensor | np.ndarray | None = None,
-    use: str = "encoder",
     read: Callable | None = None,
     batch: int = 256,
     seed: int = 0,
@@ -68,16 +67,15 @@ def collect(
         layers: names of modules within the encoder, as `named_modules` has them, whose outputs are kept too. Positions
             are averaged: (m, c, h, w) -> (m, c), (m, length, d) -> (m, d).
         labels: (n,), if the data bring none.
-        use: what will be used and is read out: the output of the "encoder", or that of the "projector".
         read: read(output) -> (m, d), for an encoder that returns no tensor (m, d):
             `lambda out: out.last_hidden_state[:, 0]`.
         batch: points at a time, where `data` is one array.
         seed: of the views.
 
     Returns:
-        A dict of those that there are. z1 and z2 (n, d) are what the loss compares, z (n, d') is what is used, before
-        (n, d'') stands in front of the projector; start, checkpoint and twin are (n, d'). layers is a dict from a name
-        to (n, d), raw (n, D) are the inputs, labels are (n,).
+        A dict of those that there are. z1 and z2 (n, d) are what the loss compares, z (n, d') is the encoder's output,
+        and so is before, where there is a projector; start, checkpoint and twin are (n, d'). layers is a dict from a
+        name to (n, d), raw (n, D) are the inputs, labels are (n,).
 
     Raises:
         ValueError: data without points; a module that returns something else than a row for each point.
@@ -99,10 +97,9 @@ def collect(
             modules[name] = module
         elif module is not None or name == "encoder":
             raise refused(name, module, "a torch.nn.Module")
-    choice("use", use, ("encoder", "projector"))
     if not callable(views):
         raise refused("views", views, "a function of a batch that returns one view of each point")
-    reader = _Reader(modules, use, read)
+    reader = _Reader(modules, read)
     kept: dict[str, list] = {}
     with as_found(*modules.values()), torch.no_grad(), _watched(encoder, layers, reader.seen):
         for module in modules.values():
@@ -174,10 +171,9 @@ def _batches(data, batch):
 class _Reader:
     """What the modules give for one batch."""
 
-    def __init__(self, modules, use, read):
+    def __init__(self, modules, read):
         self.modules = modules
         self.seen = {}  # what the watched layers gave last
-        self.use = use
         self.read = read
         self.raw = RAW
 
@@ -194,8 +190,7 @@ class _Reader:
                 said = f"a function that returned {shown(seen)} for {len(x)} points"
                 raise error("views", said, "one that returns a view of each point")
             found[name] = self.projected(self.features("encoder", seen))
-        after = self.projected(features)
-        found["z"] = after if self.use == "projector" else features
+        found["z"] = features
         if "projector" in self.modules:
             found["before"] = features
         for name in ("start", "checkpoint", "twin"):
