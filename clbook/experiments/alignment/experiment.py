@@ -365,10 +365,7 @@ class Copies(Training):
         if "ce" not in c.names:
             starts = starts[: 2 * LAYERS]  # no other loss trains the head
         copies = len(c.names)
-        s.weights = []
-        for w in starts:
-            same = torch.stack([w] * copies, 1)  # (R, M, ...)
-            s.weights.append(same)
+        s.weights = [torch.stack([w] * copies, 1) for w in starts]  # (R, M, ...)
         s.first_weights = [w.clone() for w in s.weights]
         s.velocity = zeros(s.weights)
 
@@ -640,10 +637,7 @@ def layer_gaps(weights: list[Tensor]) -> Tensor:
 
 def weight_angles(weights: list[Tensor], first: list[Tensor]) -> np.ndarray:
     """(R, M) angle, in degrees, of all weights' change since the start to the reference's. The head is left out."""
-    changes = []
-    for w, w0 in zip(weights, first, strict=True):
-        change = w - w0
-        changes.append(change.flatten(2))
+    changes = [(w - w0).flatten(2) for w, w0 in zip(weights, first, strict=True)]
     whole = torch.cat(changes[: 2 * LAYERS], 2)
     change = whole.cpu().numpy()
     return angle(change, change[:, :1])

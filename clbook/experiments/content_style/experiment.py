@@ -223,10 +223,10 @@ class Encoders(Training):
 
     def mixings(self) -> list[Tensor]:
         """The matrices (R, d, d) of each layer of g."""
-        networks = []
-        for config in self.configs:
-            generator = stream(config.seed, MIXING)
-            networks.append(latents.rotations(config.d, config.mixing_layers, generator))
+        networks = [
+            latents.rotations(config.d, config.mixing_layers, stream(config.seed, MIXING))
+            for config in self.configs
+        ]
         return [torch.stack(layer) for layer in zip(*networks, strict=True)]
 
     def first_weights(self) -> list[Tensor]:
@@ -264,12 +264,8 @@ class Encoders(Training):
         """Latents and positives (R, n, d) on which all quantities on request are measured."""
         enough = 2 * self.config.width  # R^2 needs more points than the rank of a layer
         n = max(LEAST_TESTED, enough)
-        numbers = []
-        for config in self.configs:
-            generator = stream(
-                config.seed, TESTED
-            )  # one a run: runs of one seed see the same pairs
-            numbers.append(self.numbers(n, generator))
+        # A stream for each run: those of one seed see the same pairs.
+        numbers = [self.numbers(n, stream(config.seed, TESTED)) for config in self.configs]
         return self.pairs(self.state, torch.stack(numbers))
 
     def pairs(self, s: State, numbers: Tensor) -> Sequence[Tensor]:
