@@ -165,13 +165,6 @@ def _side_by_side(values, padding):
     return pad_sequence(values, batch_first=True, padding_value=padding)
 
 
-def rows(table, ids):
-    """Rows of table (R, V, d) at ids (R, n): (R, n, d). As `transformer.lookup`, with a backward pass for many ids."""
-    members, tokens, d = table.shape
-    offset = tokens * torch.arange(members, device=ids.device)[:, None]
-    return table.reshape(-1, d).index_select(0, (ids + offset).flatten()).view(members, -1, d)
-
-
 def _at(values, index):
     """values (R, N) at index (R, ...): of the shape of `index`."""
     return values.gather(1, index.flatten(1)).view_as(index)
@@ -207,7 +200,7 @@ def mean_of_window(table, ids, there):
     table (R, V, d), ids and there (R, n, window) -> (R, n, d).
     """
     weight = there.to(table.dtype)[..., None]
-    vectors = rows(table, ids.flatten(1)).view(*ids.shape, -1)
+    vectors = lookup(table, ids.flatten(1)).view(*ids.shape, -1)
     return (weight * vectors).sum(2) / weight.sum(2).clamp_min(1)
 
 
