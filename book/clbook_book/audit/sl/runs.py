@@ -448,6 +448,20 @@ def appendix(results):
     return trained(results) | {"table_steps": results[0].steps[at], "groups": np.array(counts)}
 
 
+@recorded(
+    "sl-paper-replaced",
+    modadd.run,
+    PAPER.replace(misaligned="one", p=1 / 32, epochs=1300, classifier="none"),
+    seeds=TEN,
+    curves=("equivalent",),
+    start=0.02,
+    axes=AXES,
+)
+def replaced(results):
+    """The first epochs of SL Fig. 8's control, ten seeds: even contexts that are drawn with replacement."""
+    return over_time(results, *CURVES)
+
+
 @of_additions(
     "sl-paper-random",
     {"random": {}},
