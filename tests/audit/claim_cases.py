@@ -177,6 +177,11 @@ def own(groups=3, **changes):
     return {"own": made, "own_groups": np.full(5, groups)}
 
 
+def half_at(distance):
+    """The record of five even runs at this distance after 500 epochs, and closer after 1,000."""
+    return record("seed step", {"step": [0, 500, 1000]}, equivalent=[[3.0, distance, 1.0]] * 5)
+
+
 TOGETHER = [Run(tables=np.tile(np.eye(8), (1, 2, 1)))] * 5  # equivalent symbols, and they alone
 RECIPE = [
     ("recipe", p, sd, name) for p in (2, 1) for sd in (0.05, 0.1, 0.15) for name in ("1", "s")
@@ -202,7 +207,10 @@ def filled(rows):
 
 SL_AND_CS = {
     "sl-own-only": {"seen here": {"paper": TOGETHER, "defaults": TOGETHER}},
-    "sl-own-longer": {"not seen here": own(**{WITH: {"at_half": 2.0}})},
+    "sl-own-longer": {
+        name: own(**{ONE: {"at_half": uneven}}) | {"replaced": half_at(even)}
+        for name, uneven, even in (("seen here", 2.0, 1.0), ("not seen here", 1.0, 2.0))
+    },
     "sl-own-less-useful": {
         "seen here": own(**{WITH: {"pretrained": 0.9}}),
         "not seen here": own(**{ONE: {"pretrained": 0.9}}),

@@ -1,7 +1,5 @@
 """What SL's page adds: other tables and their optima, other samples, the steps of a batch, a coin at every draw."""
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 import torch
@@ -256,7 +254,13 @@ def test_the_figure_of_a_records_runs_says_its_numbers():
 
 
 def test_a_run_is_close_from_half_of_its_first_distance_on_or_never():
-    run = SimpleNamespace(steps=np.array([0, 5, 9]), equivalent=np.array([1.2, 0.5, 0.4]))
-    assert measures.close_at(run) == 5
-    run.equivalent = np.array([0.6, 0.5, 0.4])
-    assert measures.close_at(run) == 9
+    distances = np.array([[1.2, 0.5, 0.4], [0.6, 0.5, 0.4]])
+    assert measures.close_at(np.array([0, 5, 9]), distances).tolist() == [5, 9]
+
+
+def test_decay_joins_different_symbols_before_it_joins_all():
+    rows = [[0.47, 0.47, 0.03, 0.03], [0.45, 0.49, 0.03, 0.03], [0.03, 0.03, 0.47, 0.47]]
+    joint = np.repeat(rows, 2, 0) / 6
+    for decay, least, most in ((1e-3, 0.1, 0.3), (1e-2, 0, 1e-3)):
+        z, _ = tables.optimum(joint, decay=decay)
+        assert least <= np.linalg.norm(z[0] - z[2]) < most < 1.9 < np.linalg.norm(z[0] - z[4])

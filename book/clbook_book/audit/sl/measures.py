@@ -66,20 +66,18 @@ def closest(runs) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return farthest, nearest, np.array(closer)
 
 
+def if_agreed(found: Finding) -> Finding:
+    """The finding; undecided where its conditions, which are readings of one sentence, do not agree."""
+    if len({judge(margin)[0] for margin in found.conditions}) > 1:
+        found.verdict = "undecided"
+    return found
+
+
 def unless_cut(own, found: Finding) -> Finding:
     """The finding; undecided where a run of SL Fig. 7 has learned nothing by its last epoch: it was cut too early."""
     cut = end(own[BOTH], "loss") > 0.98 * GUESSING
     found.text += f"; {counted(cut)} runs have learned nothing by the last epoch"
     if cut.any():
-        found.verdict = "undecided"
-    return found
-
-
-def unless_mixed(own, found: Finding) -> Finding:
-    """The finding; undecided where uneven and even runs differ in two settings: in how they draw their samples, too."""
-    evenly = {run.config.misaligned == "none" for name in (ONE, WITH) for run in own[name]}
-    if len(evenly) > 1:
-        found.text += "; the uneven runs draw with replacement, the even ones do not"
         found.verdict = "undecided"
     return found
 
@@ -90,25 +88,21 @@ def perfect_at(run, start: str) -> float:
     return float(times[0]) if len(times) else np.inf
 
 
-def close_at(run) -> float:
-    """First epoch recorded at which equivalent symbols are at half of their first distance; the last, if never."""
-    times = run.steps[run.equivalent < CLOSE * run.equivalent[0]]
-    return float(times[0]) if len(times) else float(run.steps[-1])
+def close_at(steps, equivalent) -> np.ndarray:
+    """First epoch recorded at which distances (runs, steps) are at half of their first one; the last, if never."""
+    close = equivalent < CLOSE * equivalent[:, :1]
+    return steps[np.where(close.any(1), close.argmax(1), -1)]
+
+
+def left(runs, name: str = "equivalent") -> np.ndarray:
+    """What is left at the end of the first distance of equivalent symbols, or of another field; one a run."""
+    start, *_, last = over_seeds(runs, name)
+    return last / start
 
 
 def pair_ratios(runs, kind: str, frame: int = -1) -> np.ndarray:
     """Mean distance of a kind of pairs over that of the random pairs matched to it, one a run."""
     return np.array([run.ratio(kind, frame) for run in runs])
-
-
-def mean_distances(runs, kind: str, frame: int = -1) -> np.ndarray:
-    """Mean distance of a kind of pairs, one a run."""
-    return np.array([run.distances[kind][frame].mean() for run in runs])
-
-
-def grown(runs, kind: str) -> np.ndarray:
-    """Mean distance of a kind of pairs at the end over that at the start, one a run."""
-    return mean_distances(runs, kind) / mean_distances(runs, kind, 0)
 
 
 def order(runs) -> tuple[dict, list]:
@@ -161,9 +155,8 @@ def many_contexts(basis):
         {
             "at the rank and below it: twins": inside,
             "narrowest extent": narrow,
-            "above it: twins, 6 pairs, d = 8": twins.sel(variant="6 columns, d = 8"),
+            "above it: twins, 48 pairs, d = 32": twins.sel(variant="48 columns"),
             "64 pairs, d = 32": twins.sel(variant="64 columns"),
-            "80 pairs, d = 32": twins.sel(variant="80 columns"),
         },
         Every((1e-5 - inside).min("variant")),
         Every((narrow - 1e-3).min("variant")),
@@ -198,14 +191,13 @@ def smaller_d(basis):
 
 
 @measures("sl-unrelated")
-def unrelated(shuffled, first):
+def unrelated(shuffled, untaught):
     ratio = end(shuffled)
     accuracy = end(shuffled, "pretrained")
-    permuted = end(first, "permuted")[: len(accuracy)]
     return ranges(
-        {"ratio": ratio, "accuracy": accuracy, "permuted": permuted},
+        {"ratio": ratio, "accuracy": accuracy, "permuted": untaught["permuted"]},
         ratio - 0.9,
-        permuted + 0.1 - accuracy,
+        untaught["permuted"] + 0.1 - accuracy,
     )
 
 
@@ -272,14 +264,9 @@ def tasks_aligned(aligned, classes):
 
 @measures("sl-no-answer")
 def no_answer(gap_without_answer, no_answer):
-    start, *_, last = over_seeds(no_answer, "different")
-    left = last / start
+    kept = left(no_answer, "different")
     label = f"largest gap {gap_without_answer:g}; of their first distance different symbols keep"
-    return ranges(
-        {label: left},
-        1e-12 - gap_without_answer,
-        Every(0.1 - left),
-    )
+    return ranges({label: kept}, 1e-12 - gap_without_answer, Every(0.1 - kept))
 
 
 @measures("sl-own-fig-2a")
@@ -306,8 +293,10 @@ def own_only_equivalent(paper, defaults):
         {"farthest equivalent pair": equivalent, "nearest different pair": different},
         different - equivalent,
     )
-    found.text += f"; closer than the farthest equivalent one: {listed(closer, 'd')} of 112 pairs"
-    found.text += f"; with PyTorch's width and dropout {listed(closest(defaults)[2], 'd')}"
+    found.text += (
+        f"; closer than the farthest equivalent one: {listed(closer, 'd')} of 112 pairs; "
+        f"with PyTorch's width and dropout {listed(closest(defaults)[2], 'd')}"
+    )
     return found
 
 
@@ -339,8 +328,13 @@ def better(name, random, own):
 
 
 @measures("sl-good")
-def good_representations(oracle, long):
-    return compared({"one vector a class": oracle.mean(1), "random": over_epochs(long, "random")})
+def good_representations(oracles, long):
+    return compared(
+        {
+            "one vector a class": oracles.accuracy.values.mean(1),
+            "random": over_epochs(long, "random"),
+        }
+    )
 
 
 @measures("sl-perfect-early")
@@ -353,19 +347,21 @@ def perfect_early(paper):
     return Finding(text.replace("inf", "never"), earlier)
 
 
+@measures("sl-partial", 0.3, 1)
+def useful(p, sign, dose, untaught):
+    """Accuracies at epoch 100: of symbols whose heavy contexts have probability p, and of untaught ones, both worse."""
+    accuracy = end(dose[p], "pretrained")
+    others = {start: values[: len(accuracy)] for start, values in untaught.items()}
+    numbers = {"accuracy": accuracy, **others}
+    return ranges(numbers, *(sign * (accuracy - values) for values in others.values()))
+
+
 @measures("sl-rq1")
-def aligned_is_useful(dose, random, own_wide):
-    accuracy = end(dose[1 / 32], "pretrained")
-    random = random[: len(accuracy)]
+def aligned_is_useful(dose, untaught, own_wide):
+    found = useful(1 / 32, 1, dose, untaught)
     wide = over_epochs(own_wide) - over_epochs(own_wide, "random")
-    return ranges(
-        {
-            "aligned": accuracy,
-            "random": random,
-            "in the paper's setting with d = 128 the gain is": wide.mean(),
-        },
-        accuracy - random,
-    )
+    found.text += f"; in the paper's setting with d = 128 the gain is {wide.mean():.2f}"
+    return found
 
 
 # Sections 7 and 10: less alignment, several tasks.
@@ -395,25 +391,11 @@ def violated(dose):
     )
 
 
-@measures("sl-partial")
-def partial(dose, random):
-    return compared({"accuracy": end(dose[0.5], "pretrained"), "random": random})
-
-
 @measures("sl-required")
-def required(dose, random, split_gaps):
-    accuracy = end(dose[0.5], "pretrained")
-    aligned = (split_gaps <= SAME).sum()
-    random = random[: len(accuracy)]
-    return ranges(
-        {
-            "accuracy": accuracy,
-            "random": random,
-            "total variation of equivalent symbols in SL's split": split_gaps,
-            f"equal {aligned} of {split_gaps.size} times; at most": split_gaps.max(),
-        },
-        random - accuracy,
-    )
+def required(dose, untaught, split_gaps):
+    found = useful(0.3, -1, dose, untaught)
+    found.text += f"; total variation of equivalent symbols in SL's split {span(split_gaps)}"
+    return found
 
 
 # Appendix: the proofs, and the update of a batch (A.1 to A.5).
@@ -452,7 +434,10 @@ def update(steps):
 
 @measures("sl-own-fig-4a")
 def own_wide_near(own_wide):
-    return close(own_wide)
+    found = close(own_wide)
+    found.text += f"; the distance is {span(left(own_wide))} of that at the start"
+    found.conditions += (CLOSE - left(own_wide),)
+    return if_agreed(found)
 
 
 @measures("sl-own-fig-4b")
@@ -479,6 +464,16 @@ def no_decay(own):
     )
 
 
+@measures("sl-own-marginal")
+def no_decay_marginal(own):
+    numbers, margins = {}, []
+    for reading, name in (("distance", "equivalent"), ("ratio", "ratio")):
+        without, decayed = left(own[WITHOUT], name), left(own[WITH], name)
+        numbers |= {f"left of the first {reading}": without, f"{reading}, with decay": decayed}
+        margins.append((1 - decayed) / 2 - (1 - without))
+    return if_agreed(ranges(numbers, *margins))
+
+
 @measures("sl-own-fig-5b")
 def no_decay_helps_little(own):
     gain = over_epochs(own[WITHOUT]) - over_epochs(own[RANDOM], "random")
@@ -503,10 +498,7 @@ def decay_keeps_apart(own, own_nearest):
         )
         numbers |= {f"{reading}, with decay": kept, f"{reading}, without": lost}
         margins.append(kept - lost)
-    readings = {judge(margin)[0] for margin in margins}
-    return Finding(
-        ranges(numbers).text, *margins, verdict="undecided" if len(readings) > 1 else None
-    )
+    return if_agreed(ranges(numbers, *margins))
 
 
 @measures("sl-own-fig-6a")
@@ -546,17 +538,19 @@ def uneven_pair(own_uneven, own):
 
 
 @measures("sl-own-longer")
-def one_uneven_longer(own):
-    longer = np.array([close_at(run) for run in own[ONE]])
-    even = np.array([close_at(run) for run in own[WITH]])
-    return unless_mixed(own, compared({"epochs until half": longer, "even data": even}))
+def one_uneven_longer(own, replaced):
+    longer = close_at(own[ONE][0].steps, over_seeds(own[ONE], "equivalent").T)
+    even = close_at(replaced.step.values, replaced.equivalent.values)
+    return compared({"epochs until half": longer, "even data": even})
 
 
 @measures("sl-own-less-useful")
 def one_uneven_less_useful(own):
-    return unless_mixed(
-        own, compared({"even": over_epochs(own[WITH]), "uneven": over_epochs(own[ONE])})
-    )
+    found = compared({"even": over_epochs(own[WITH]), "uneven": over_epochs(own[ONE])})
+    if own[WITH][0].config.misaligned != own[ONE][0].config.misaligned:
+        found.text += "; the uneven runs draw with replacement, the even ones do not"
+        found.verdict = "undecided"
+    return found
 
 
 # Appendix: words (A.11).
@@ -579,14 +573,13 @@ def twins_closer(words_fixed_toss):
 
 
 @measures("sl-fig-9b")
-def converge(words_fast):
-    twins = grown(words_fast, "injected")
-    others = grown(words_fast, "random, injected")
-    return Finding(
-        f"twins end at {span(twins)} times the distance of the start, random pairs at {span(others)} times",
-        0.5 - twins,
-        others - 0.5,
-    )
+def converge(words_fixed_toss, words_fast):
+    numbers, margins = {}, []
+    for start, runs in ((".02", words_fixed_toss), ("1", words_fast)):
+        first, last = (pair_ratios(runs, "injected", frame) for frame in (0, -1))
+        numbers[f"from a start of {start} the ratio ends at"] = last
+        margins.append(CLOSE * first - last)
+    return if_agreed(ranges(numbers, *margins))
 
 
 @measures("sl-natural-between")

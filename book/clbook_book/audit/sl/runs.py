@@ -256,10 +256,9 @@ def first(runs):
 
 
 @functools.cache
-def random():
-    """Accuracy at epoch 100 of the classifiers from random symbols, (seeds,)."""
-    at = list(first()[0].accuracy_at).index(100)
-    return over_seeds(first(), "random")[at]
+def untaught():
+    """{start: accuracy at epoch 100 of the classifiers from random and from permuted symbols, (seeds,)}."""
+    return {start: over_seeds(first(), start)[-1] for start in STARTS[1:]}
 
 
 @recorded(
@@ -342,12 +341,6 @@ def split_gaps():
     return np.array([theorems.split_gaps(run.config) for run in paper()])
 
 
-@functools.cache
-def gaps():
-    """Total variation between the contexts of two equivalent symbols, for each probability of `dose`."""
-    return (32 * np.array(DOSES) - 1) / 31
-
-
 @of_additions(
     "sl-starts",
     {"base": {}},
@@ -377,12 +370,6 @@ def long():
 def oracles(results):
     """Classifiers that start from one random vector a class, five seeds."""
     return over_time(results, "accuracy")
-
-
-@functools.cache
-def oracle():
-    """Accuracy over these epochs, (seeds, T)."""
-    return oracles().accuracy.values
 
 
 # The paper's own setting, ten seeds.
