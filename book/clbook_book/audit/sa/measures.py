@@ -301,7 +301,7 @@ def exponent(moving_exponents, coupled):
     # If positives could move further than this, so small a sum of step sizes would not be needed.
     least = values / max(1.0, *moved)
     return Finding(
-        f"at least {listed(values, '.0f')}; positives have moved {span(moved)} of S / (tau N)",
+        f"the exponent is then at least {listed(values, '.0f')}; in runs positives move {span(moved)} of S / (tau N)",
         least.min() - 1,
     )
 
