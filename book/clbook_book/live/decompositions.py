@@ -152,75 +152,6 @@ def flip(x, dims):
     return x
 
 
-def rational(x, coefficients):
-    """A ratio of polynomials in `x`: `coefficients` of both, that of the highest power first."""
-    above, below = coefficients[0]
-    for a, b in coefficients[1:]:
-        above = above * x + a
-        below = below * x + b
-    return above / below
-
-
-# W. J. Cody's ratios of polynomials, near zero and further out.
-NEAR = (
-    (0.185777706184603153, 1.0),
-    (3.16112374387056560, 23.6012909523441209),
-    (113.864154151050156, 244.024637934444173),
-    (377.485237685302021, 1282.61652607737228),
-    (3209.37758913846947, 2844.23683343917062),
-)
-FAR = (
-    (2.15311535474403846e-8, 1.0),
-    (0.564188496988670089, 15.7449261107098347),
-    (8.88314979438837594, 117.693950891312499),
-    (66.1191906371416295, 537.181101862009858),
-    (298.635138197400131, 1621.38957456669019),
-    (881.952221241769090, 3290.79923573345963),
-    (1712.04761263407058, 4362.61909014324716),
-    (2051.07837782607147, 3439.36767414372164),
-    (1230.33935479799725, 1230.33935480374942),
-)
-
-
-def erf(x):
-    """The error function, to 1e-15 of it."""
-    wide = x.double()
-    size = wide.abs().clamp(max=6)  # from where it is 1 to all digits
-    near = wide * rational(wide * wide, NEAR)
-    far = wide.sign() * (1 - torch.exp(-size * size) * rational(size, FAR))
-    return torch.where(size < 0.46875, near, far).to(x.dtype)
-
-
-# P. J. Acklam's ratios of polynomials, in the middle and in the tails.
-MIDDLE = (
-    (-39.69683028665376, -54.47609879822406),
-    (220.9460984245205, 161.5858368580409),
-    (-275.9285104469687, -155.6989798598866),
-    (138.357751867269, 66.80131188771972),
-    (-30.66479806614716, -13.28068155288572),
-    (2.506628277459239, 1.0),
-)
-TAILS = (
-    (-0.007784894002430293, 0.0),
-    (-0.3223964580411365, 0.007784695709041462),
-    (-2.400758277161838, 0.3224671290700398),
-    (-2.549732539343734, 2.445134137142996),
-    (4.374664141464968, 3.754408661907416),
-    (2.938163982698783, 1.0),
-)
-
-
-def ndtri(p):
-    """The inverse of the normal distribution function, to 1.2e-9 of it."""
-    wide = p.double()
-    q = wide - 0.5
-    # By symmetry: the tail beyond p, or beyond 1 - p, whichever is smaller.
-    tail = torch.where(q < 0, wide, 1 - wide).log().mul(-2).sqrt()
-    outside = -q.sign() * rational(tail, TAILS)
-    found = torch.where(q.abs() > 0.47575, outside, q * rational(q * q, MIDDLE))
-    return found.to(p.dtype)
-
-
 OWN = {
     "addcmul": addcmul,
     "lerp": lerp,
@@ -251,8 +182,6 @@ WHOLE = {
     aten.flip.default: flip,
     aten.linalg_qr.default: qr,
     aten.sort.default: sort,
-    aten.special_ndtri.default: ndtri,
-    aten.erf.default: erf,
     aten.argmin.default: lambda x, dim=None, keepdim=False: (-x).argmax(dim, keepdim),
     aten.leaky_relu.default: leaky_relu,
     aten.diagonal_backward.default: diagonal_backward,

@@ -70,6 +70,8 @@ COSTLY = {
     "sigmoid": "1/(1+exp(-{0}))",
     "sin": "Math.sin({0})",
     "cos": "Math.cos({0})",
+    "erf": "erf({0})",
+    "special_ndtri": "ndtri({0})",
     "pow": "Math.pow({0},{1})",
 }
 POWERS = {

@@ -23,7 +23,42 @@ function exp(x) {
   return ROOTS[n & 255] * POWERS[(n >> 8) + 1075] * (1 + r * (1 + r * (0.5 + r * (1 / 6 + r / 24))));
 }
 
-// Large products of single precision go through a tile of WebAssembly (tile.py), 4 rows by 8 columns; `tile` is null
+// A ratio of polynomials in x: [above, below] of each power, the highest first.
+function rational(x, coefficients) {
+  let above = 0, below = 0;
+  for (const [a, b] of coefficients) {
+    above = above * x + a;
+    below = below * x + b;
+  }
+  return above / below;
+}
+
+// The error function, to 1e-15 of it: W. J. Cody's ratios, near zero and further out.
+const ERF_NEAR = [[0.185777706184603153, 1], [3.16112374387056560, 23.6012909523441209], [113.864154151050156, 244.024637934444173],
+  [377.485237685302021, 1282.61652607737228], [3209.37758913846947, 2844.23683343917062]];
+const ERF_FAR = [[2.15311535474403846e-8, 1], [0.564188496988670089, 15.7449261107098347], [8.88314979438837594, 117.693950891312499],
+  [66.1191906371416295, 537.181101862009858], [298.635138197400131, 1621.38957456669019], [881.952221241769090, 3290.79923573345963],
+  [1712.04761263407058, 4362.61909014324716], [2051.07837782607147, 3439.36767414372164], [1230.33935479799725, 1230.33935480374942]];
+function erf(x) {
+  const size = Math.abs(x);
+  if (size < 0.46875) return x * rational(x * x, ERF_NEAR);
+  if (size > 6) return Math.sign(x); // to all digits
+  return Math.sign(x) * (1 - Math.exp(-size * size) * rational(size, ERF_FAR));
+}
+
+// The inverse of the normal distribution function, to 1.2e-9 of it: P. J. Acklam's ratios, in the middle and in the tails.
+const NORMAL_MIDDLE = [[-39.69683028665376, -54.47609879822406], [220.9460984245205, 161.5858368580409],
+  [-275.9285104469687, -155.6989798598866], [138.357751867269, 66.80131188771972], [-30.66479806614716, -13.28068155288572],
+  [2.506628277459239, 1]];
+const NORMAL_TAILS = [[-0.007784894002430293, 0], [-0.3223964580411365, 0.007784695709041462], [-2.400758277161838, 0.3224671290700398],
+  [-2.549732539343734, 2.445134137142996], [4.374664141464968, 3.754408661907416], [2.938163982698783, 1]];
+function ndtri(p) {
+  const q = p - 0.5;
+  if (Math.abs(q) <= 0.47575) return q * rational(q * q, NORMAL_MIDDLE);
+  return -Math.sign(q) * rational(Math.sqrt(-2 * Math.log(q < 0 ? p : 1 - p)), NORMAL_TAILS);
+}
+
+// Large products of single precision go through a tile of WebAssembly (tile.wat), 4 rows by 8 columns; `tile` is null
 // where a browser has none. Its memory holds a copy of B, with its columns beside each other, and some rows of A and C.
 const LEAST = 1 << 17, ROWS = 2048; // additions from which it pays; rows of A in memory at once
 const memory = typeof WebAssembly === "object" ? new WebAssembly.Memory({ initial: 1 }) : null;
