@@ -13,9 +13,9 @@
     diagnosis       a block that diagnoses a reader's file; sizes: its functions for arrays of any size
     photograph      the views of one photograph
     pictures        a panel of many small pictures at their places; its script draws a map of neighbours
-    tile            the part of a large product that WebAssembly does
 
-`runtime.js`, `random.js` and `program.js` are what every program uses: products, torch's generator of random numbers,
-and a run that begins from a seed. No formula of an experiment stands in them. Every block begins by `block.js`, draws
-by `drawing.js`, and asks of its reader by `tasks.js`.
+`runtime.js`, `random.js` and `program.js` are what every program uses: products, functions that browsers lack, torch's
+generator of random numbers, and a run that begins from a seed; `tile.wat` is the part of a large product that
+WebAssembly does. No formula of an experiment stands in them. Every block begins by `block.js`, draws by `drawing.js`,
+and asks of its reader by `tasks.js`.
 """

@@ -12,7 +12,6 @@ import torch
 
 from clbook.training.loop import State, Training
 from clbook.training.settings import Settings
-from clbook_book.live import tile
 from clbook_book.live.graph import (
     Graph,
     Random,
@@ -25,7 +24,12 @@ from clbook_book.live.graph import (
 from clbook_book.live.javascript import Writer
 
 SHAKES = [k * 1e-7 for k in range(1, 6)]  # by which share the weights are larger
-SHARED = ("runtime.js", "random.js", "program.js")  # the same for every training of a page
+SHARED = (
+    "tile.js",
+    "runtime.js",
+    "random.js",
+    "program.js",
+)  # the same for every training of a page
 
 
 @dataclasses.dataclass(frozen=True)
@@ -60,7 +64,7 @@ class Program:
 def shared_code() -> str:
     """JavaScript that all programs of a page use."""
     folder = resources.files("clbook_book.live")
-    return "\n".join([tile.script(), *((folder / name).read_text() for name in SHARED)])
+    return "\n".join((folder / name).read_text() for name in SHARED)
 
 
 def program(
