@@ -141,7 +141,7 @@ def speeds(path, rounds, shapes):
                     rates.append([n / side(n) for n, side in zip(counts, sides)])
                 js, python = map(statistics.median, zip(*rates))
                 ratio = statistics.median(a / b for a, b in rates)
-                size = len(traced[k].code) / 1000
+                size = len(traced[k].setup + traced[k].step) / 1000
                 print(
                     f"{path.stem:14} {it.name:15} {k:5} {size:8.1f} {js:10.0f} {python:10.0f} {ratio:7.2f}"
                 )

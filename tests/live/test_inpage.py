@@ -691,13 +691,15 @@ def test_where_nothing_is_kept_it_asks_and_notices(tabs, asked):
 
 def test_a_panel_of_what_a_page_does_not_have_is_named():
     how = {"settings": ("tau",), "panels": (panels.curves(accuracy="accuracy"),)}
-    with pytest.raises(ValueError, match="panels = 'accuracy' is not allowed: a page has z, fin"):
+    with pytest.raises(
+        ValueError, match="panels = 'accuracy' is not allowed: here it must be one of z, fin"
+    ):
         train_here(sphere.run, figures.trajectories, sphere.Config(n=40, steps=20), **how)
 
 
 def test_wrong_fields_and_runs_are_named():
     picture = figures.trajectories
-    with pytest.raises(ValueError, match="'width' is not allowed: settings must be fields"):
+    with pytest.raises(ValueError, match="'width' is not allowed: here it must be one of"):
         train_here(separability.run, picture, CONFIG, settings=("width",))
     with pytest.raises(ValueError, match="run must be the `run` of a Training"):
         train_here(len, picture, CONFIG, settings=("eps",))
@@ -729,11 +731,11 @@ def test_a_second_kernel_traces_nothing_and_a_damaged_file_is_made_again(tmp_pat
 
 
 def test_a_bar_tells_how_far_the_tracing_is_but_not_in_a_built_page(monkeypatch, capfd):
-    monkeypatch.setattr(inpage, "stored", lambda *arguments: arguments[3])
-    assert inpage.programs(separability, [CONFIG] * 2, ("eps",)) == ["shape0", "shape1"]
+    monkeypatch.setattr(inpage, "stored", lambda kind, config, settings, seen: settings)
+    assert inpage.programs(separability, [CONFIG] * 2, ("eps",)) == [("eps",)] * 2
     assert f"{inpage.TRACING}:   0%" in (err := capfd.readouterr().err) and "0 of 2 parts" in err
     monkeypatch.setenv("CLBOOK_STATIC", "1")
-    assert inpage.programs(separability, [CONFIG] * 2, ("eps",)) == ["shape0", "shape1"]
+    assert inpage.programs(separability, [CONFIG] * 2, ("eps",)) == [("eps",)] * 2
     assert capfd.readouterr().err == ""
 
 

@@ -14,7 +14,7 @@ from torch.func import functionalize
 from torch.fx.experimental.proxy_tensor import make_fx
 
 from clbook.experiments import separability
-from clbook_book.live import graph, page
+from clbook_book.live import graph
 
 STEPS = 30
 aten, prims = torch.ops.aten, torch.ops.prims
@@ -60,24 +60,39 @@ class Executor:
         return dict(zip(self.outputs, map(torch.from_numpy, found), strict=True))
 
 
+class Drawn(graph.Random):
+    """Keeps the numbers as well: `given` is {input of a graph: what was drawn}."""
+
+    def __init__(self, seed):
+        super().__init__(seed)
+        self.given = {}
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        place = f"random.{len(self.draws)}"
+        found = super().__torch_function__(func, types, args, kwargs)
+        if f"random.{len(self.draws)}" != place:
+            self.given.setdefault(place, found.detach().clone())
+        return found
+
+
 def trained(kind, config, settings, other):
     """What is recorded at the last step of `other`, by the graphs of `config`."""
     setup = graph.trace_setup(kind, config, settings)
     step = graph.trace_step(kind, config)
     setup.keep(step.inputs)
     start, one = Executor(setup), Executor(step)
-    with graph.Random(other.seed) as random:
+    with Drawn(other.seed) as random:
         training = kind([other])
-    given = page.numbered(random)
+    given = dict(random.given)
     for name in settings:
         value = float(getattr(other, name))
         given[f"setting.{name}"] = torch.tensor(value, dtype=torch.float64)
     # What the graph of a start gives is what depends on settings and seed; the rest is as it was traced.
     state = graph.of_state(kind([config]).start()) | start(given)
     for t in range(training.steps + 1):
-        with graph.Random(other.seed) as random:
+        with Drawn(other.seed) as random:
             graph.draw_once(training)
-        found = one(state | page.numbered(random) | {"time": torch.tensor(t)})
+        found = one(state | random.given | {"time": torch.tensor(t)})
         state |= {name: value for name, value in found.items() if name.startswith("state.")}
     return found
 

@@ -70,7 +70,7 @@ def in_page(javascript, function, *tensors):
     """function(*tensors) as the page computes it, flat."""
     inputs = {f"x{k}": tensor for k, tensor in enumerate(tensors)}
     made = graph.traced(lambda found: {"out": function(*found.values())}, inputs, [], "fake")
-    code = [page.shared_code(), Writer(made).text("make"), "const it = make();"]
+    code = [page.shared_code(), f"const it = ({Writer(made).text()})();"]
     for name in made.inputs:
         values = [float(v) for v in inputs[name].flatten()]
         code.append(f"it.inputs[{name!r}].set({json.dumps(values)});")
@@ -244,7 +244,7 @@ def test_what_a_step_hands_on_is_what_it_read_before_any_of_it_was_written(javas
         [],
         "fake",
     )
-    code = [page.shared_code(), Writer(made).text("make"), "const it = make();"]
+    code = [page.shared_code(), f"const it = ({Writer(made).text()})();"]
     code += [f"it.inputs.{x}.set({y.flatten().tolist()});" for x, y in (("a", a), ("b", b))]
     code.append("it.prepare(); it.step(true);")
     found = javascript("\n".join(code), "[it.inputs.a, it.inputs.b].map((x) => Array.from(x))")
@@ -304,8 +304,8 @@ def test_categories_are_those_of_torch():
 
 def whole(made):
     """All of a program: shared code, its own, and what runs it as `run`."""
-    end = f"const run = new Program(run_setup(), run_step(), {json.dumps(made.spec)});"
-    return "\n".join([page.shared_code(), made.code, end])
+    parts = f"({made.setup})(), ({made.step})(), {json.dumps(made.spec)}"
+    return f"{page.shared_code()}\nconst run = new Program({parts});"
 
 
 class InPage:
@@ -883,7 +883,7 @@ def test_what_is_only_seen_is_computed_where_it_is_due(javascript):
 
 
 def test_a_trace_that_does_not_follow_a_setting_is_refused():
-    with pytest.raises(ValueError, match="state.weights.0 of the start is not allowed in a page"):
+    with pytest.raises(ValueError, match="the start of Baked is not allowed in a page"):
         page.program(Baked, Config(), ["pull"])
 
 

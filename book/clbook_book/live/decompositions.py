@@ -16,7 +16,6 @@ import functools
 
 import torch
 from torch._decomp import core_aten_decompositions, get_decompositions
-from torch._decomp.decompositions import diagonal_backward, embedding_dense_backward
 
 aten = torch.ops.aten
 FIRST = {}  # of the pass through autograd
@@ -39,17 +38,17 @@ def for_each(operation):
 
 def addcmul(x, y, z, value=1):
     """x + value y z."""
-    # A product with 1 would stand in the page and cost time at every entry.
-    if value == 1:
-        return x + y * z
-    if value == -1:
-        return x - y * z
     return x + value * (y * z)
 
 
 def lerp(x, y, weight):
     """x + weight (y - x)."""
     return x + weight * (y - x)
+
+
+def split(x, sizes, axis=0):
+    """`torch.split`, a view for each size."""
+    return [x.narrow(axis, sum(sizes[:k]), size) for k, size in enumerate(sizes)]
 
 
 def roll(x, shifts, dims=()):
@@ -65,38 +64,12 @@ def roll(x, shifts, dims=()):
     return x
 
 
-def eye(n, m=None, **options):
-    """`torch.eye` by a comparison."""
-    rows, columns = torch.arange(n), torch.arange(n if m is None else m)
-    return (rows[:, None] == columns).to(options.get("dtype") or torch.float32)
-
-
-# (2,) three times: (2,) -> reshape (1, 2) -> expand (3, 2) -> reshape (6,). Only the last step copies.
-def repeat(x, times):
-    """`Tensor.repeat` by an expansion."""
-    x = x.reshape((1,) * (len(times) - x.ndim) + tuple(x.shape))
-    apart, wide, size = [], [], []
-    for count, n in zip(times, x.shape, strict=True):
-        apart += [1, n]
-        wide += [count, n]
-        size.append(count * n)
-    return x.reshape(apart).expand(wide).reshape(size)
-
-
 def var_mean(x, dim=None, *, correction=1, keepdim=False):
     """Variance and mean."""
     mean = x.mean(dim, keepdim=True)
     count = x.numel() // mean.numel()
     variance = ((x - mean) * (x - mean)).sum(dim, keepdim=keepdim) / (count - correction)
     return variance, mean if keepdim else x.mean(dim)
-
-
-def vector_norm(x, ord=2, dim=None, keepdim=False, dtype=None):
-    """The Euclidean norm, or the largest entry."""
-    dim = list(range(x.ndim)) if dim is None else dim
-    if ord == 2:
-        return (x * x).sum(dim, keepdim).sqrt()
-    return x.abs().amax(dim, keepdim)
 
 
 def qr(a, mode="reduced"):
@@ -144,6 +117,14 @@ def pad(x, sizes, value=0.0):
     return x
 
 
+def clamp(x, low=None, high=None):
+    """`torch.clamp`, one bound after the other."""
+    for bound, bent in ((low, torch.maximum), (high, torch.minimum)):
+        if bound is not None:
+            x = bent(x, torch.as_tensor(bound, dtype=x.dtype))
+    return x
+
+
 def flip(x, dims):
     """`torch.flip`, by index."""
     for axis in dims:
@@ -163,29 +144,19 @@ OWN = {
 }  # of `_foreach_NAME`
 
 
-def leaky_relu(x, slope=0.01):
-    """x, and below zero a part of it."""
-    return torch.where(x > 0, x, x * slope)
-
-
 # What is taken apart by the functions above, in the place of torch's own way where it has one.
 WHOLE = {
+    aten.split_with_sizes.default: split,
     aten.roll.default: roll,
-    aten.eye.default: eye,
-    aten.eye.m: eye,
-    aten.repeat.default: repeat,
     aten.var_mean.correction: var_mean,
-    aten.linalg_vector_norm.default: vector_norm,
     aten.rsqrt.default: lambda x: 1 / x.sqrt(),
-    aten.square.default: lambda x: x * x,
     aten.constant_pad_nd.default: pad,
+    aten.clamp.default: clamp,
+    aten.clamp.Tensor: clamp,
     aten.flip.default: flip,
     aten.linalg_qr.default: qr,
     aten.sort.default: sort,
     aten.argmin.default: lambda x, dim=None, keepdim=False: (-x).argmax(dim, keepdim),
-    aten.leaky_relu.default: leaky_relu,
-    aten.diagonal_backward.default: diagonal_backward,
-    aten.embedding_dense_backward.default: embedding_dense_backward,
 }
 
 # Operations that torch can take apart, and its own list leaves whole.
@@ -202,6 +173,9 @@ TORCH_OWN = (
     "gelu",
     "softplus",
     "grid_sampler_2d",
+    "linalg_vector_norm",
+    "leaky_relu",
+    "repeat",
 )
 
 

@@ -55,10 +55,6 @@ class Time(Followed, int):
 
 def called(func, args, kwargs):
     """A torch function on the tensors of settings and time."""
-    # torch.full takes a plain number: filled from the tensor, the setting stays an input.
-    if func is torch.full:
-        size, value = args
-        return value.tensor.to(kwargs.get("dtype") or torch.float32).expand(size)
 
     def tensor_of(value):
         if isinstance(value, (list, tuple)):
@@ -116,11 +112,11 @@ class Draw:
 # The second is traced, with the graph's inputs "random.0", "random.1" ... as `values`: call k gets input k. So no
 # number that was drawn stands in the graph, and a page can draw its own.
 class Random(TorchFunctionMode):
-    """Notes each call with a generator in `draws` and its numbers in `values_drawn`; or answers it by `values`."""
+    """Notes each call with a generator in `draws`, or answers it by `values`."""
 
     def __init__(self, seed: int, values=None):
         super().__init__()
-        self.seed, self.draws, self.values_drawn = seed, [], []
+        self.seed, self.draws = seed, []
         self.generators = []  # of each draw
         self.values = None if values is None else iter(values)
 
@@ -141,7 +137,6 @@ class Random(TorchFunctionMode):
         found = func(*args, **kwargs)
         self.draws.append(self.described(func.__name__.rstrip("_"), args, generator, found))
         self.generators.append(generator)
-        self.values_drawn.append(found.detach().clone())
         return found
 
     def again(self, given: dict[str, torch.Tensor]) -> Random:
@@ -175,11 +170,10 @@ class Random(TorchFunctionMode):
     def told_apart(self, training: Training) -> list[Draw]:
         """The draws, with a source of its own for each generator that the steps of `training` do not draw from."""
         of_steps = [each for draws in training.draws.values() for each in draws.generators]
-        known, found = [], []
+        own = [each for each in dict.fromkeys(self.generators) if each not in of_steps]
+        found = []
         for draw, generator in zip(self.draws, self.generators, strict=True):
-            if generator not in of_steps and generator not in known:
-                known.append(generator)
-            source = 0 if generator in of_steps else 1 + known.index(generator)
+            source = 1 + own.index(generator) if generator in own else 0
             found.append(dataclasses.replace(draw, source=source))
         return found
 

@@ -19,11 +19,12 @@ from clbook.results.store import cached, path_of
 from clbook.results.sweep import Bar, combined, often
 from clbook.training.loop import Training, recorded_times, training_of
 from clbook.training.settings import Settings, expect, fields
+from clbook_book.live import tasks
 from clbook_book.live.kept import kept
 from clbook_book.live.page import Program, program, shared_code
 from clbook_book.live.panels import Panel, check, points
 from clbook_book.live.ranges import knobs
-from clbook_book.live.tasks import Ask, Goal, known, phrases
+from clbook_book.live.tasks import Ask, Goal, phrases
 
 TRACING = "Writing what trains in the page"  # what stands before the bar meanwhile
 
@@ -80,10 +81,7 @@ def train_here(
     allowed = fields(type(base_config))
     named = (*settings, *shapes, *without)
     for field in named:
-        if field not in allowed:
-            raise ValueError(
-                f"settings = {field!r} is not allowed: settings must be fields, {', '.join(allowed)}"
-            )
+        tasks.expect("settings", field, allowed)
     configs = combined(base_config, **shapes)
     numbers = numbers_of(base_config, named)
     # Steps and seed belong to the page's own loop: they are no inputs of the graphs.
@@ -135,11 +133,8 @@ def check_tasks(
     wanted += [("goals", name, both) for goal in goals for name, _, _ in goal.conditions]
     wanted += [("ask", name, offers) for shown in (ask.shows if ask else ()) for name in shown]
     wanted += [("suspects", name, offers) for off in suspects.values() for name in off]
-    for argument, name, names in wanted:
-        if not known(names, name):
-            raise ValueError(
-                f"{argument} = {name!r} is not allowed: here it must be one of {', '.join(names)}"
-            )
+    for each in wanted:
+        tasks.expect(*each)
 
 
 def numbers_of(config: Settings, taken: Sequence[str]) -> list[str]:
@@ -158,7 +153,7 @@ def programs(
     settings: Sequence[str],
     seen: Collection[str] = (),
 ) -> list[Program]:
-    """A training at several settings, each a program of its own: shape0, shape1 ... A bar shows how far it is.
+    """A training at several settings, each a program of its own. A bar shows how far it is.
 
     What was traced before on this machine is taken from the store.
     """
@@ -167,8 +162,8 @@ def programs(
     bar = Bar(total=len(configs), desc=TRACING, bar_format=look, disable=environment.static())
     found = []
     with bar, often(bar.refresh):  # its clock goes on while a training is traced
-        for number, config in enumerate(configs):
-            found.append(stored(kind, config, settings, f"shape{number}", seen))
+        for config in configs:
+            found.append(stored(kind, config, settings, seen))
             bar.update()
     return found
 
@@ -177,30 +172,25 @@ def stored(
     kind: type[Training],
     config: Settings,
     settings: Sequence[str],
-    name: str,
     seen: Collection[str],
 ) -> Program:
     """`page.program`, which takes seconds: kept beside the runs, found by the same code and arguments alone."""
-    trace = functools.partial(program, kind, config, settings, name, seen)
+    trace = functools.partial(program, kind, config, settings, seen)
     run = path_of(kind.run, config)  # its name says all that a run depends on
     if run is None:
         return trace()
-    return kept(trace, Program, [program.__module__], [run.name, [*settings], name, sorted(seen)])
+    return kept(trace, Program, [program.__module__], [run.name, [*settings], sorted(seen)])
 
 
 def written(traced: Sequence[Program]) -> str:
-    """The code of `programs`; a function that is like an earlier one is written once."""
-    # Two networks of one start: function shape0_setup(){...}, then const shape1_setup=shape0_setup; and so it is sent,
-    # read and compiled once. Programs differ by name at their heads alone, so that equal bodies are equal text.
+    """The code of `programs`: const shape0_setup=function(){...}; and so on."""
+    # Two networks often have one start, const shape1_setup=shape0_setup; then, which is sent and compiled once.
     first, lines = {}, []
     for number, made in enumerate(traced):
-        name = f"shape{number}"
-        setup, step = made.code.split(f"function {name}_step", 1)
-        bodies = {"setup": setup.removeprefix(f"function {name}_setup").strip(), "step": step}
-        for part, body in bodies.items():
-            known = first.setdefault(body, f"{name}_{part}")
-            mine = known == f"{name}_{part}"
-            lines.append(f"function {known}{body}" if mine else f"const {name}_{part}={known};")
+        for part in ("setup", "step"):
+            code, name = getattr(made, part), f"shape{number}_{part}"
+            lines.append(f"const {name}={first.get(code, code)};")
+            first.setdefault(code, name)
     return "\n".join(lines)
 
 

@@ -15,7 +15,7 @@ import operator
 import torch
 
 from clbook_book.live.graph import Graph
-from clbook_book.live.loops import ARRAY, REDUCTIONS, Kernel, Nest
+from clbook_book.live.loops import REDUCTIONS, Kernel, Nest
 from clbook_book.live.values import (
     Constant,
     Leaf,
@@ -53,6 +53,8 @@ CHEAP = {
     "where": "{0}?{1}:{2}",
     "neg": "-{0}",
     "relu": "{0}<0?0:{0}",
+    "maximum": "{0}<{1}?{1}:{0}",
+    "minimum": "{0}>{1}?{1}:{0}",
     "abs": "Math.abs({0})",
     "logical_not": "!{0}",
     "bitwise_not": "!{0}",
@@ -98,7 +100,6 @@ VIEWS = {
     "select",
     "diagonal",
     "unfold",
-    "split_with_sizes",
 }
 # Operations that give their argument, of another type perhaps: a graph changes no tensor in place, so needs no copies.
 SAME = {"alias", "clone", "lift_fresh_copy", "_to_copy", "copy"}
@@ -112,18 +113,12 @@ TYPES = {
 EXPENSIVE = 10  # the cost of one of COSTLY
 SLOW = 4  # of a root or a division
 SPREAD = 3  # cost from which an operation is carried out before it is spread out or used twice
-CALLED = ("mm(", "eigh(", "eigenvalues(")  # kernels that are one call of runtime.js
-MANY = 64  # numbers of a constant, from which it may stand as base64
+MANY = 64  # numbers of a constant; of more, their bytes stand there as base64
 OVERLOADS = {"slice_scatter": "Tensor", "select_scatter": "int"}
 
 
-def base64(values: torch.Tensor) -> str:
-    """The bytes of a tensor as a text in JavaScript."""
-    return f"'{binascii.b2a_base64(values.numpy().tobytes(), newline=False).decode()}'"
-
-
 class Writer:
-    """JavaScript of a graph: `Writer(graph).text("NAME")`.
+    """JavaScript of a graph: `Writer(graph).text()`.
 
     The nodes are walked once, in order, and each becomes a value. Of softmax of a (2, 3) input x, in p0:
 
@@ -186,9 +181,7 @@ class Writer:
         # A target with an address is set in part, or added to: its other entries must be copied anew each time,
         # so that all kernels that write it are done at every step (see `parted`).
         nest = Nest(value, target, **how)
-        kernel = nest.kernel()
-        kernel.copies = isinstance(value, Leaf) and not how
-        self.kernels.append(kernel)
+        self.kernels.append(nest.kernel())
         if nest.address is not None:
             self.refilled.add(target.array)
         return target
@@ -325,20 +318,13 @@ class Writer:
             template = "+{0}"
         return self.operation(template, [value], result.shape, result.dtype, 0)
 
-    def view(self, node, value: Value):
-        """A view, or the list of views of a split."""
+    def view(self, node, value: Value) -> Value:
+        """A view."""
 
-        def apart(tensor):
+        def seen(tensor):
             return node.target(tensor, *node.args[1:], **node.kwargs)
 
-        result = node.meta["val"]
-        if isinstance(result, torch.Tensor):
-            return self.viewed(value, apart, result.shape)
-        parts = []
-        for k, part in enumerate(result):
-            # The view of part k: the whole split is made anew, and one of its parts taken.
-            parts.append(self.viewed(value, lambda tensor, k=k: apart(tensor)[k], part.shape))
-        return parts
+        return self.viewed(value, seen, node.meta["val"].shape)
 
     def entrywise(self, name: str, node, args: list) -> Value:
         """An operation on entries."""
@@ -363,23 +349,9 @@ class Writer:
         cost = SLOW if name in ("sqrt", "div", "reciprocal") else 1
         return self.operation(template, args[:count], shape, dtype, cost)
 
-    def of_clamp(self, node, args: list) -> Value:
-        """The value between two bounds, each of which may be None."""
-        value, *bounds = args
-        bounds += [None] * (2 - len(bounds))
-        low = node.kwargs.get("min", bounds[0])
-        high = node.kwargs.get("max", bounds[1])
-        result = node.meta["val"]
-        for bound, sign in ((low, "<"), (high, ">")):
-            if bound is not None:
-                template = f"{{0}}{sign}{{1}}?{{1}}:{{0}}"
-                value = self.operation(template, [value, bound], result.shape, result.dtype)
-        return value
-
     def of_arange(self, node, args: list) -> Value:
         """Numbers in a row."""
-        start = args[0] if len(args) > 1 else 0
-        step = args[2] if len(args) > 2 else 1
+        start, step = args[0], args[2] if len(args) > 2 else 1
         result = node.meta["val"]
         count = places(result.shape, [1], 0)
         if (start, step) == (0, 1):
@@ -428,18 +400,14 @@ class Writer:
     def of__linalg_eigh(self, node, args: list) -> list[Leaf]:
         """Eigenvalues, ascending, and eigenvectors of symmetric matrices."""
         values, vectors = (self.array(result.shape, result.dtype) for result in node.meta["val"])
-        # `eigenvalues` uses its matrix up, so it gets one of its own.
-        matrix = self.copied(args[0])
-        size = matrix.shape[-1]
-        asked = [values, vectors, matrix]
-        call = "eigh"
+        # `eigenvalues` uses its matrices up, so it gets some of its own.
+        matrices = self.copied(args[0])
+        call, asked = "eigh", [values, vectors, matrices]
         if all(user.args[1] == 0 for user in node.users):  # nobody reads the vectors
-            asked.remove(vectors)
-            call = "eigenvalues"
+            call, asked = "eigenvalues", [values, matrices]
         names = [leaf.array for leaf in asked]
-        for run in range(math.prod(matrix.shape[:-2])):
-            text = f"{call}({','.join(names)},{size},{run});"
-            self.kernels.append(Kernel(text, set(names), set(names)))
+        text = f"{call}({','.join(names)},{matrices.shape[-1]});"
+        self.kernels.append(Kernel(text, set(names), set(names)))
         return [values, vectors]
 
     def of_cat(self, node, args: list) -> Leaf:
@@ -555,7 +523,7 @@ class Writer:
     # The end of the graph.
 
     def finish(self, results: list[Value]) -> None:
-        """Write what goes on to the next step to where it is read, once nobody else reads it there.
+        """Write what goes on to the next step to where it is read.
 
         Of w in p0, with the outputs "loss" and "state.w" = w - lr * grad:
 
@@ -568,37 +536,32 @@ class Writer:
                 late.append((Leaf(self.inputs[name], empty(value.shape, value.dtype)), value))
             else:
                 self.outputs[name] = self.copied(value).array
-        # Written first is what no other one reads. Where they read each other in a circle, one is made elsewhere.
-        while late:
-            reads = [{leaf.array for leaf in leaves(value)} | looked_in(value) for _, value in late]
-            free = [
-                k
-                for k, (target, _) in enumerate(late)
-                if not any(target.array in read for j, read in enumerate(reads) if j != k)
-            ]
-            if not free:
-                k = next(k for k, read in enumerate(reads) if read & {t.array for t, _ in late})
-                late[k] = late[k][0], self.copied(late[k][1])
-                continue
-            target, value = late.pop(free[0])
-            # It may read what it overwrites in another order, as w.mT and w[i] do: then it is made elsewhere, too.
-            turned = target.array in looked_in(value) or any(
-                leaf.array == target.array and leaf.view.stride() != target.view.stride()
-                for leaf in leaves(value)
-            )
-            self.write(self.copied(value) if turned else value, target)
+        written = {target.array for target, _ in late}
+
+        def crosses(value, target):
+            """Whether a value reads what is written here, but for its own target's entries in their order."""
+            own = target.array, target.view.stride()
+            read = [leaf for leaf in leaves(value) if (leaf.array, leaf.view.stride()) != own]
+            return written & ({leaf.array for leaf in read} | looked_in(value))
+
+        # b, a of a, b, or w.mT of w: such a value is made elsewhere before anything is written.
+        ready = []
+        for target, value in late:
+            ready.append((self.copied(value) if crosses(value, target) else value, target))
+        for value, target in ready:
+            self.write(value, target)
 
     # Text.
 
-    def text(self, name: str) -> str:
-        """A function NAME() that gives {inputs, outputs, apart, prepare, step}: arrays by name, and what is done.
+    def text(self) -> str:
+        """A function that gives {inputs, outputs, apart, prepare, step}: arrays by name, and what is done.
 
         `apart` says whether what is done at each step reads no setting. `step(due)` goes on; where it is due, it also
         fills the outputs that are no inputs, which are for seeing alone.
 
         Of the softmax x -> "x", an input and an output, shortened:
 
-            function run(){
+            function(){
             const b1=new Float32Array(2);const b2=new Float32Array(6);const p0=new Float32Array(6);
             function step0(){for(let i0=0;i0<2;i0++){... let s=-Infinity; ... b1[i0]=s;}}
             function step1(){...}function step2(){...}function step3(){...}
@@ -606,36 +569,24 @@ class Writer:
             return{inputs:{'x':p0},outputs:{},apart:true,prepare,step};}
         """
         once, often = self.parted()
-        kept = {*self.inputs.values(), *self.outputs.values(), *self.constants}
-        for kernel in once:
-            kept |= kernel.reads
-        shared = self.shared(often, kept)
-
-        def renamed(text):
-            return ARRAY.sub(lambda found: shared.get(found[0], found[0]), text)
-
-        used = {shared.get(array, array) for kernel in once + often for array in kernel.reads}
-        lines = [f"function {name}(){{"]
-        lines += [self.declared(array) for array in sorted(used | kept)]
+        used = {*self.inputs.values(), *self.outputs.values(), *self.constants}
+        for kernel in once + often:
+            used |= kernel.reads
+        lines = ["function(){", *map(self.declared, sorted(used))]
         seen = self.only_seen(often)
         for part, kernels in (("prepare", once), ("step", often)):
             calls = ""
             for k, kernel in enumerate(kernels):
-                calls += "due&&" if part == "step" and k in seen else ""
-                # One call needs no function around it; loops do, since a browser compiles function by function.
-                if kernel.text.startswith(CALLED):
-                    calls += renamed(kernel.text)
-                    continue
-                lines.append(f"function {part}{k}(){{{renamed(kernel.text)}}}")
-                calls += f"{part}{k}();"
+                # A function for each, since a browser compiles function by function.
+                lines.append(f"function {part}{k}(){{{kernel.text}}}")
+                calls += f"due&&{part}{k}();" if part == "step" and k in seen else f"{part}{k}();"
             lines.append(f"function {part}(due){{{calls}}}")
         arrays = []
         for those in (self.inputs, self.outputs):
             arrays.append("{" + ",".join(f"{key!r}:{value}" for key, value in those.items()) + "}")
         apart = str(self.apart(once, often)).lower()
-        lines.append(
-            f"return{{inputs:{arrays[0]},outputs:{arrays[1]},apart:{apart},prepare,step}};}}"
-        )
+        held = f"inputs:{arrays[0]},outputs:{arrays[1]},apart:{apart}"
+        lines.append(f"return{{{held},prepare,step}};}}")
         return "\n".join(lines)
 
     def apart(self, once: list[Kernel], often: list[Kernel]) -> bool:
@@ -652,15 +603,11 @@ class Writer:
         if array not in self.constants:
             return f"const {array}=new {kind}({size});"
         values = self.constants[array].flatten()
-        numbers = ",".join(map(number, values.tolist()))
-        texts = [f"{kind}.from([{numbers}])"]
-        # Bytes of many numbers as base64, and two small ones in a byte, where that is shorter.
-        if size > MANY:
-            whole = values.to(torch.int32) if kind == "Int32Array" else values
-            texts.append(f"bytes({kind},{base64(whole)})")
-        if size > MANY and kind == "Uint8Array" and values.max() < 16 and size % 2 == 0:
-            texts.append(f"halves(bytes({kind},{base64(16 * values[::2] + values[1::2])}))")
-        return f"const {array}={min(texts, key=len)};"
+        if size <= MANY:
+            return f"const {array}={kind}.from([{','.join(map(number, values.tolist()))}]);"
+        whole = values.to(torch.int32) if kind == "Int32Array" else values
+        text = binascii.b2a_base64(whole.numpy().tobytes(), newline=False).decode()
+        return f"const {array}=bytes({kind},'{text}');"
 
     def parted(self) -> tuple[list[Kernel], list[Kernel]]:
         """What is done once, and what is done at every step: all that depends on what a step changes or draws.
@@ -686,16 +633,7 @@ class Writer:
             if late:
                 moving |= kernel.writes
             (often if late else once).append(kernel)
-        # A copy that serves only what is seen is made anew where that is due, and not kept: of 600 pictures all patches
-        # are 25 times as large as they are.
-        seen = self.only_seen(often)
-        if not seen:
-            return once, often
-        needed = {array for kernel in once for array in kernel.reads if not kernel.copies}
-        for k, kernel in enumerate(often):
-            needed |= kernel.reads if k not in seen else set()
-        kept = [kernel for kernel in once if not kernel.copies or kernel.writes & needed]
-        return kept, [kernel for kernel in self.kernels if kernel not in kept]
+        return once, often
 
     def only_seen(self, kernels: list[Kernel]) -> set[int]:
         """The numbers of the kernels that the next step does not depend on."""
@@ -709,22 +647,4 @@ class Writer:
                 wanted |= kernels[k].reads
             else:
                 found.add(k)
-        return found
-
-    def shared(self, kernels: list[Kernel], kept: set[str]) -> dict[str, str]:
-        """{array: the one that it may stand in}: arrays of one size and type that do not live at the same time."""
-        # In the softmax, top (b1) is last read before the sum (b3, of equal size and type) is written: both are in b1.
-        # Arrays that live on, as inputs, outputs and what `prepare` has filled, are in `kept` and never shared.
-        last = {}
-        for k, kernel in enumerate(kernels):
-            for array in kernel.reads:
-                last[array] = k
-        free, found = {}, {}
-        for k, kernel in enumerate(kernels):
-            for array in sorted(kernel.writes - kept - found.keys()):
-                pool = free.setdefault(self.arrays[array], [])
-                found[array] = pool.pop() if pool else array
-            for array in sorted(kernel.reads - kept):
-                if last[array] == k and array in found:
-                    free.setdefault(self.arrays[array], []).append(found[array])
         return found

@@ -10,20 +10,11 @@ from importlib import resources
 
 import torch
 
-from clbook.training.loop import State, Training
+from clbook.training.loop import Training
 from clbook.training.settings import Settings
-from clbook_book.live.graph import (
-    Graph,
-    Random,
-    draw_once,
-    of_state,
-    stepped,
-    trace_setup,
-    trace_step,
-)
+from clbook_book.live.graph import Graph, trace_setup, trace_step
 from clbook_book.live.javascript import Writer
 
-SHAKES = [k * 1e-7 for k in range(1, 6)]  # by which share the weights are larger
 SHARED = (
     "tile.js",
     "runtime.js",
@@ -37,7 +28,7 @@ class Program:
     """A training that runs in a page.
 
     Attributes:
-        code: JavaScript of two functions, NAME_setup() and NAME_step().
+        setup, step: JavaScript of two functions.
         spec: what `Program` of program.js takes besides: settings, seed, random numbers.
         recorded: {name: shape of what is recorded at each step}.
         held: {name: shape of parts of the state that are shown as they are at the start}.
@@ -46,7 +37,8 @@ class Program:
         follows: the settings that the run depends on.
     """
 
-    code: str
+    setup: str
+    step: str
     spec: dict
     recorded: dict[str, tuple[int, ...]]
     held: dict[str, tuple[int, ...]]
@@ -57,7 +49,7 @@ class Program:
     def told(self) -> dict:
         """All but the code, as the page's script reads it."""
         found = dataclasses.asdict(self)
-        del found["code"], found["follows"]
+        del found["setup"], found["step"], found["follows"]
         return found
 
 
@@ -71,7 +63,6 @@ def program(
     kind: type[Training],
     config: Settings,
     settings: Sequence[str],
-    name: str = "run",
     seen: Collection[str] = (),
 ) -> Program:
     """The training `kind` of `config` in JavaScript; a page may change `settings` and the seed.
@@ -80,8 +71,8 @@ def program(
 
     Of weights w (1, 3) that begin as normal numbers, with noise at each step and a setting lr, the Program has
 
-        code  function run_setup(){... return{inputs:{'setting.lr':p0,'random.0':p1},outputs:{...},prepare,step};}
-              function run_step(){... return{inputs:{'state.weights.0':p0,'state.lr':p1,'random.0':p2},...};}
+        setup function(){... return{inputs:{'setting.lr':p0,'random.0':p1},outputs:{...},apart:false,prepare,step};}
+        step  function(){... return{inputs:{'state.weights.0':p0,'state.lr':p1,'random.0':p2},...};}
         spec  {"settings": {"lr": 0.1}, "seed": 0, "setup": [...], "step": [{"into": "random.0", "kind": "randn",
               "bounds": (), "purpose": 2, "source": 0, "size": 3, "wide": False}]}
 
@@ -102,7 +93,7 @@ def program(
     # The start need not compute what no step reads and nobody sees.
     setup.keep([*step.inputs, *(f"state.{part}" for part in parts)])
     compare(kind, config, settings, setup, step)
-    code = [Writer(setup).text(f"{name}_setup"), Writer(step).text(f"{name}_step")]
+    texts = Writer(setup).text(), Writer(step).text()
     spec = {
         "settings": {name: getattr(config, name) for name in settings},
         "seed": config.seed,
@@ -115,7 +106,7 @@ def program(
     read = {name for name, node in setup.held.items() if node.users}
     follows = [name for name in settings if f"setting.{name}" in read]
     held = {part: tuple(getattr(training.state, part).shape) for part in parts}
-    return Program("\n".join(code), spec, shown, held, labels, sorted(training.times), follows)
+    return Program(*texts, spec, shown, held, labels, sorted(training.times), follows)
 
 
 # Config(lr=0.1, steps=10, seed=0) -> Config(lr=0.125, steps=11, seed=1)
@@ -146,44 +137,23 @@ def near(config: Settings, name: str) -> Settings:
 def compare(
     kind: type[Training], config: Settings, settings: Sequence[str], setup: Graph, step: Graph
 ) -> None:
-    """ValueError where the graphs differ from the training itself, at other settings and another seed.
+    """ValueError where other settings and another seed are traced to other graphs than `setup` and `step`.
 
     So a value that Python has looked at while it was traced, and that would stand in the page for good, is found.
     """
     other = moved(config, settings)
-    with Random(other.seed) as random:
-        training = kind([other])
-    # The training draws by itself; the graph is given the numbers that were drawn.
-    s = training.start()
-    given = numbered(random)
-    for name in settings:
-        given[f"setting.{name}"] = torch.tensor(float(getattr(other, name)), dtype=torch.float64)
-    agree("the start", results(setup, given), of_state(s))
-
-    with Random(other.seed) as random:
-        drawn = draw_once(training)
-    truth = stepped(training, s, drawn, 1)
-    given = of_state(s) | numbered(random) | {"time": torch.tensor(1)}
-    found = results(step, given)
-    try:
-        agree("a step", found, truth)
-    # Slow, and seldom needed: how far the training itself moves when its weights do, by next to nothing.
-    except ValueError:  # what rounding does may be more
-        others = [stepped(training, shaken(s, amount), drawn, 1) for amount in SHAKES]
-        agree("a step", found, truth, others)
-    if not torch.equal(labels_of(kind([config])), labels_of(training)):
+    again = {
+        "start": trace_setup(kind, other, list(settings)),
+        "step": trace_step(kind, other),
+    }
+    again["start"].keep(setup.outputs)
+    for (what, found), graph in zip(again.items(), (setup, step), strict=True):
+        if found.draws != graph.draws or Writer(found).text() != Writer(graph).text():
+            raise ValueError(
+                f"the {what} of {kind.__name__} is not allowed in a page: its trace does not follow settings or seed"
+            )
+    if not torch.equal(labels_of(kind([config])), labels_of(kind([other]))):
         raise ValueError("labels that depend on seed or settings are not allowed in a page")
-
-
-def numbered(random: Random) -> dict[str, torch.Tensor]:
-    """The numbers that were drawn, by their names in a graph."""
-    return {f"random.{k}": value for k, value in enumerate(random.values_drawn)}
-
-
-def results(graph: Graph, given: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-    """{name: result} of a graph, computed by torch."""
-    values = graph.module(*(given[name].detach() for name in graph.inputs))
-    return dict(zip(graph.outputs, values, strict=True))
 
 
 def numbers(graph: Graph) -> list[dict]:
@@ -211,39 +181,7 @@ def drawing(graph: Graph, **told) -> str:
     constants = {"draws": numbers(graph)} | told
     named = [f"const {name}={json.dumps(value)};" for name, value in constants.items()]
     end = f"return{{make,Generator,{','.join(constants)}}};"
-    return "\n".join([shared_code(), Writer(graph).text("make"), *named, end])
-
-
-def shaken(s: State, amount: float) -> State:
-    """`s` with weights that are larger by this share of them."""
-    return s.replace(weights=[w.detach() * (1 + amount) for w in s.weights])
-
-
-def agree(
-    what: str,
-    found: dict[str, torch.Tensor],
-    wanted: dict[str, torch.Tensor],
-    others: Sequence[dict[str, torch.Tensor]] = (),
-) -> None:
-    """ValueError where tensors of `found` differ from those of `wanted` by more than rounding.
-
-    `others` is what stands in the place of `wanted` once the weights are shaken. Entries of a tensor may differ by
-    three times the most that a shake moves one of them: where a gradient is nothing but rounding Adam takes a whole
-    step, to either side. The gradients, which Adam remembers, are compared as closely as all else.
-    """
-    for name, value in found.items():
-        truth = wanted[name].detach().double()
-        # By the largest entry, since small ones are differences of large ones.
-        largest = float(truth.nan_to_num().abs().max()) or 1.0
-        allowed = 1e-5 * largest
-        for other in others:
-            moved = (other[name].detach().double() - truth).nan_to_num().abs().max()
-            allowed = max(allowed, 3 * float(moved))
-        close = {"rtol": 0.0, "atol": allowed, "equal_nan": True}
-        if value.shape != truth.shape or not torch.allclose(value.double(), truth, **close):
-            raise ValueError(
-                f"{name} of {what} is not allowed in a page: its trace does not follow settings or seed"
-            )
+    return "\n".join([shared_code(), f"const make={Writer(graph).text()};", *named, end])
 
 
 def labels_of(training: Training) -> torch.Tensor:

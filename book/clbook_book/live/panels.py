@@ -5,6 +5,8 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping, Sequence
 
+from clbook_book.live import tasks
+
 
 @dataclasses.dataclass(frozen=True)
 class Panel:
@@ -44,10 +46,8 @@ def check(panels: Sequence[Panel], shapes: Mapping[str, Sequence[int]]) -> None:
     """ValueError for a quantity that the page does not have, and for data that are in no plane."""
     for panel in panels:
         for name in (*panel.of, panel.colour):
-            if name and name not in shapes:
-                raise ValueError(
-                    f"panels = {name!r} is not allowed: a page has {', '.join(shapes)} of this training"
-                )
+            if name:
+                tasks.expect("panels", name, shapes)
         if panel.kind == "data" and shapes[panel.of[0]][-1] not in (1, 2):
             raise ValueError(
                 f"panels = data of {panel.of[0]!r} is not allowed: it must have 1 or 2 numbers a point, not "

@@ -1,8 +1,7 @@
 // What generated code calls.
 
-// Constants: the numbers whose bytes are given as base64, and those of which two stand in a byte.
+// A constant: the numbers whose bytes are given as base64.
 const bytes = (Kind, text) => new Kind(Uint8Array.from(atob(text), (c) => c.charCodeAt(0)).buffer);
-const halves = (pairs) => Uint8Array.from({ length: 2 * pairs.length }, (_, i) => i % 2 ? pairs[i >> 1] & 15 : pairs[i >> 1] >> 4);
 
 // tanh in single precision, off by less than 2.6e-7 of it: the rational function of Eigen's ptanh. Math.tanh takes five
 // times as long.
@@ -111,8 +110,11 @@ function dot(A, a, da, B, b, db, k) {
   return s;
 }
 
-// Eigenvalues L, ascending, and eigenvectors, the columns of V, of the symmetric matrix number `run` of A: by Jacobi.
-function eigh(L, V, A, n, run) {
+// Eigenvalues L, ascending, and eigenvectors, the columns of V, of the symmetric matrices A, one after the other: by Jacobi.
+function eigh(L, V, A, n) {
+  for (let run = 0; run < L.length / n; run++) eighOf(L, V, A, n, run);
+}
+function eighOf(L, V, A, n, run) {
   const at = run * n * n, a = Float64Array.from(A.subarray(at, at + n * n));
   const v = a.map((_, i) => Number(i % (n + 1) === 0)), least = 1e-18 * Math.sqrt(dot(a, 0, 1, a, 0, 1, n * n));
   for (let k = 0; k < 12; k++) for (let p = 0; p < n; p++) for (let q = p + 1; q < n; q++) {
@@ -137,9 +139,12 @@ function rotate(a, i, j, by, n, c, s) {
   }
 }
 
-// Eigenvalues L alone, ascending, of the symmetric matrix number `run` of A, which is used up: Householder reflections
-// make it tridiagonal, and QL steps with a shift take that apart, on the squares beside the diagonal (C. Reinsch).
-function eigenvalues(L, A, n, run) {
+// Eigenvalues L alone, ascending, of the symmetric matrices A, which are used up: Householder reflections make each
+// tridiagonal, and QL steps with a shift take that apart, on the squares beside the diagonal (C. Reinsch).
+function eigenvalues(L, A, n) {
+  for (let run = 0; run < L.length / n; run++) eigenvaluesOf(L, A, n, run);
+}
+function eigenvaluesOf(L, A, n, run) {
   const a = A.subarray(run * n * n, (run + 1) * n * n), p = new Float64Array(n), squares = new Float64Array(n + 1);
   const least = 1e-34 * dot(a, 0, 1, a, 0, 1, n * n); // below, a square is rounding
   for (let i = n - 1; i > 0; i--) {

@@ -46,7 +46,7 @@ def written(sizes: Sequence[tuple[int, int]], name: str) -> str:
     for n, d in sizes:
         # By torch.func, so that the losses take their formula and not the fast form behind it.
         graph = traced(functionalize(of_inputs), example(n, d), [], "fake")
-        texts.append(Writer(graph).text(name))
+        texts.append(Writer(graph).text())
     return merged(texts, sizes, name)
 
 
@@ -92,8 +92,7 @@ def merged(texts: Sequence[str], sizes: Sequence[tuple[int, int]], name: str) ->
     places = iter(numbers)
     merged = NUMBER.sub(lambda found: next(places), texts[0])
     declared = "".join(f"const {short}={term};" for term, short in known.items())
-    head = f"function {name}("
-    return merged.replace(f"{head}){{", f"{head}n,d){{{declared}", 1)
+    return merged.replace("function(){", f"function {name}(n,d){{{declared}", 1)
 
 
 def polynomial(numbers: Sequence[float], sizes: Sequence[tuple[int, int]]) -> str:

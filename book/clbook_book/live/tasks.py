@@ -88,6 +88,14 @@ def known(names: Collection[str], name: str) -> bool:
     return name.partition("[")[0] in names
 
 
+def expect(argument: str, name: str, names: Collection[str]) -> None:
+    """ValueError unless `name`, as above, is one of `names`."""
+    if not known(names, name):
+        raise ValueError(
+            f"{argument} = {name!r} is not allowed: here it must be one of {', '.join(names)}"
+        )
+
+
 # {"same": "same colour {:.0%}"}  ->  [["same", "same colour ", "0", "%", ""]]
 def phrases(says: Mapping[str, str]) -> list[list[str]]:
     """(name, words before, digits, kind, words after) of each quantity that the status says."""
