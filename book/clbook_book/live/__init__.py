@@ -4,7 +4,7 @@
     decompositions  what larger operations are made of
     values, loops   what the writer computes with; one loop nest
     javascript      a graph as JavaScript
-    page            both graphs, the random numbers and what runs them, as one text; compared with the training itself
+    page            both graphs, the random numbers and what runs them, as one text, the same for all settings
     kept            what was written before on this machine, found again in the store
     panels          what a page draws of a run while it trains
     ranges          what a block offers of settings that are numbers

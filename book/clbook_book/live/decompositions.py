@@ -64,6 +64,12 @@ def roll(x, shifts, dims=()):
     return x
 
 
+def mean(x, dim=None, keepdim=False, dtype=None):
+    """`torch.mean` by a sum."""
+    total = x.sum(dim, keepdim)
+    return total / (x.numel() // total.numel())
+
+
 def var_mean(x, dim=None, *, correction=1, keepdim=False):
     """Variance and mean."""
     mean = x.mean(dim, keepdim=True)
@@ -125,6 +131,25 @@ def clamp(x, low=None, high=None):
     return x
 
 
+# Of an index (2, 1) along axis 1: the indices [[0], [1]] and it, by which x[i, index[i, j]] are meant.
+def places(index, axis):
+    """The indices of a gather: along all axes but one, where each entry stands."""
+    found = list(torch.meshgrid(*map(torch.arange, index.shape), indexing="ij"))
+    found[axis] = index
+    return tuple(found)
+
+
+def gather(x, axis, index, sparse_grad=False):
+    """`torch.gather`, by indices along all axes."""
+    return x[places(index, axis)]
+
+
+def scatter_add(x, axis, index, source):
+    """`torch.scatter_add`, by indices along all axes."""
+    source = source[tuple(map(slice, index.shape))]
+    return x.index_put(places(index, axis), source, accumulate=True)
+
+
 def flip(x, dims):
     """`torch.flip`, by index."""
     for axis in dims:
@@ -148,11 +173,18 @@ OWN = {
 WHOLE = {
     aten.split_with_sizes.default: split,
     aten.roll.default: roll,
+    aten.max.default: torch.amax,
+    aten.min.default: torch.amin,
+    aten.mean.default: mean,
+    aten.mean.dim: mean,
     aten.var_mean.correction: var_mean,
     aten.rsqrt.default: lambda x: 1 / x.sqrt(),
     aten.constant_pad_nd.default: pad,
     aten.clamp.default: clamp,
     aten.clamp.Tensor: clamp,
+    aten.embedding.default: lambda weight, index, *_: weight[index],
+    aten.gather.default: gather,
+    aten.scatter_add.default: scatter_add,
     aten.flip.default: flip,
     aten.linalg_qr.default: qr,
     aten.sort.default: sort,

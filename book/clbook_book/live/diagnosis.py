@@ -98,12 +98,8 @@ def line(key: str, reports: dict[str, Report]) -> dict:
         share = report.numbers.get(about.share, math.nan)
         if not math.isnan(share):
             dots.append({"run": name, "share": share, "at": place(share)})
-    found = dataclasses.asdict(about)
-    found["key"] = key
-    found["name"] = about.name.replace("{where}", WHERE)
-    found["zone"] = [place(low), place(high)]
-    found["dots"] = dots
-    return found
+    name, zone = about.name.replace("{where}", WHERE), [place(low), place(high)]
+    return dataclasses.asdict(about) | {"key": key, "name": name, "zone": zone, "dots": dots}
 
 
 def place(share: float) -> float:

@@ -38,7 +38,15 @@ class Followed:
 
     @classmethod
     def __torch_function__(cls, func, types, args=(), kwargs=None):
-        return called(func, args, kwargs or {})
+        named = {name: tensor_of(value) for name, value in (kwargs or {}).items()}
+        return func(*tensor_of(args), **named)
+
+
+def tensor_of(value):
+    """The tensor of a setting or the time, also in a list; what is none of them as it is."""
+    if isinstance(value, (list, tuple)):
+        return type(value)(map(tensor_of, value))
+    return value.tensor if isinstance(value, Followed) else value
 
 
 class Number(Followed, float):
@@ -51,17 +59,6 @@ class Number(Followed, float):
 
 class Time(Followed, int):
     """The number of a step: Python may ask whether it is the first."""
-
-
-def called(func, args, kwargs):
-    """A torch function on the tensors of settings and time."""
-
-    def tensor_of(value):
-        if isinstance(value, (list, tuple)):
-            return type(value)(map(tensor_of, value))
-        return value.tensor if isinstance(value, Followed) else value
-
-    return func(*tensor_of(args), **{name: tensor_of(value) for name, value in kwargs.items()})
 
 
 # 2 * eps is a Number again, whose float is 2 * float(eps) and whose tensor is 2 * eps.tensor: what is computed from a
@@ -240,23 +237,22 @@ class Graph:
         self.module.recompile()
 
 
-# flat("state", {"weights": [w, b], "lr": lr}, {})  ->  {"state.weights.0": w, "state.weights.1": b, "state.lr": lr}
-def flat(prefix: str, value, found: dict) -> dict:
-    """{path: tensor} of the tensors in `value`, put into `found`."""
+# flat("state", {"weights": [w, b], "lr": lr})  ->  {"state.weights.0": w, "state.weights.1": b, "state.lr": lr}
+def flat(prefix: str, value) -> dict[str, torch.Tensor]:
+    """{path: tensor} of the tensors in `value`."""
     if isinstance(value, torch.Tensor):
-        found[prefix] = value
-    elif isinstance(value, (list, tuple)):
-        for k, part in enumerate(value):
-            flat(f"{prefix}.{k}", part, found)
-    elif isinstance(value, dict):
-        for name, part in value.items():
-            flat(f"{prefix}.{name}", part, found)
+        return {prefix: value}
+    parts = enumerate(value) if isinstance(value, (list, tuple)) else ()
+    parts = value.items() if isinstance(value, dict) else parts
+    found = {}
+    for name, part in parts:
+        found |= flat(f"{prefix}.{name}", part)
     return found
 
 
 def of_state(s: State) -> dict[str, torch.Tensor]:
     """{"state.NAME": tensor} of a state."""
-    return flat("state", vars(s), {})
+    return flat("state", vars(s))
 
 
 def with_numbers(config: Settings, numbers: dict[str, torch.Tensor]) -> Settings:

@@ -70,7 +70,7 @@ def train_here(
 
     Raises:
         ValueError: a field that there is not; a run that is no Training's; a value that the Config refuses; a trace
-            that does not do what the training does (`live.page.program`); a panel, a goal or words of what the page
+            that does not follow settings or seed (`live.page.program`); a panel, a goal or words of what the page
             does not have.
         NotImplementedError: an operation that a page cannot do.
     """
@@ -139,12 +139,12 @@ def check_tasks(
 
 def numbers_of(config: Settings, taken: Sequence[str]) -> list[str]:
     """The fields, but those in `taken` and the seed, that are numbers and may differ from run to run of one program."""
-    found = []
-    for name, field in fields(type(config)).items():
-        number = type(field.default) in (int, float)
-        if number and field.metadata["each"] and name not in (*taken, "seed"):
-            found.append(name)
-    return found
+    return [
+        name
+        for name, field in fields(type(config)).items()
+        if field.metadata["each"] and type(field.default) in (int, float)
+        if name not in (*taken, "seed")
+    ]
 
 
 def programs(

@@ -31,8 +31,9 @@ from clbook_book.live.values import (
 
 aten = torch.ops.aten
 
-# What an operation is at one entry. The third of x > 0, a, b, by "where": "{0}?{1}:{2}", becomes (x[i]>0)?a[i]:b[i].
-# The two tables differ in cost alone, which decides whether a result is kept in an array or computed anew (SPREAD).
+# What an operation is at one entry. The third of x > 0, a, b, by "where": "{0}?{1}:{2}", becomes t2?t4:t6 by the names
+# that they have in the loop. The two tables differ in cost alone, which decides whether a result is kept in an array or
+# computed anew (SPREAD).
 CHEAP = {
     "add": "{0}+{1}",
     "sub": "{0}-{1}",
@@ -124,9 +125,9 @@ class Writer:
 
         top = amax(x, [1], True)    a kernel that fills b1                for ... b1[i0]=s;
         d = sub(x, top)             an Operation, and no kernel
-        e = exp(d)                  costly and read twice: fills b2       for ... b2[t0+i1]=(exp((p0[t0+i1]-t2)));
+        e = exp(d)                  costly and read twice: fills b2       for ... const t7=exp(t5);b2[t0+i1]=t7;
         z = sum(e, [1], True)       a kernel that fills b3                for ... b3[i0]=s;
-        y = div(e, z)               an Operation; an output: fills b4     for ... b4[t0+i1]=(b2[t0+i1]/t2);
+        y = div(e, z)               an Operation; an output: fills b4     for ... const t5=t1/t3;b4[t0+i1]=t5;
 
     Attributes:
         arrays: {name: (size, type)} of the arrays.
@@ -191,10 +192,10 @@ class Writer:
         if isinstance(value, Leaf) and value.array:
             return value
         if not isinstance(value, Operation):
-            return self.write(value, self.array(value.shape, value.dtype))
+            return self.copied(value)
         # An operation that several read is carried out once.
         if value.held is None:
-            value.held = self.write(value, self.array(value.shape, value.dtype))
+            value.held = self.copied(value)
         return value.held
 
     def copied(self, value: Value) -> Leaf:
@@ -216,8 +217,8 @@ class Writer:
         total = cost + sum(value.cost for value in values)
         return Operation(template, values, tuple(shape), dtype, total)
 
-    # x + b === m, all in single precision, is written Math.fround(p0[i0]+p1[i0])===t4: m was rounded when it was put
-    # into its array, and the sum beside it must be rounded alike.
+    # x + b === m, all in single precision, is written t6=Math.fround(t4), t6===t2: m was rounded when
+    # it was put into its array, and the sum beside it must be rounded alike.
     def kept(self, args: list) -> list:
         """The arguments of an operation of JUMPS: in single precision, where torch has them so."""
         given = [empty(a.shape, a.dtype) if isinstance(a, Value) else a for a in args]
@@ -254,7 +255,7 @@ class Writer:
             held = self.realize(value) if isinstance(value, Operation) else self.copied(value)
             return Leaf(held.array, view(held.view))
 
-    # (x + 1).mT is x.mT + 1: no array is made for x + 1, and the loop reads x by turned strides, p0[t0+i1*3]+1.
+    # (x + 1).mT is x.mT + 1: no array is made for x + 1, and the loop reads x by turned strides, p0[t0+i1*2].
     def pushed(self, value: Value, view, shape) -> Value:
         """A view of an operation is the operation on views of its arguments."""
         if isinstance(value, Leaf):
@@ -273,8 +274,6 @@ class Writer:
             return args[0][args[1]]
         # "aten::add" -> "add", whichever overload: of tensors, of a number, of both.
         name = node.target._schema.name.split("::")[1]
-        if node.target._overloadname == "default":
-            name = {"min": "amin", "max": "amax"}.get(name, name)
         result = self.apply(name, node, args)
         # What is costly and read twice is put into an array; what is cheap is computed anew by each reader.
         shared = isinstance(result, Operation) and len(node.users) > 1
@@ -374,8 +373,7 @@ class Writer:
             return self.write(self.viewed(value, lambda x: x.reshape(shape), shape), target)
         if name == "argmax":
             (value,) = self.kept([value])
-        divide = count if name == "mean" else 1
-        return self.write(value, target, reduced=axes, how=name, divide=divide)
+        return self.write(value, target, reduced=axes, how=name)
 
     def of_bmm(self, node, args: list) -> Leaf:
         """The product of matrices, or of matrices side by side."""
@@ -386,10 +384,10 @@ class Writer:
         # Each matrix goes to `mm` of runtime.js as array, offset and two strides: a transposed one needs no copy.
         rows, columns, inner = *views[0].shape[1:], views[1].shape[2]
         for run in range(len(views[0])):
-            given = []
-            for leaf, view in zip(three, views, strict=True):
-                down, across = view.stride(1), view.stride(2)
-                given.append(f"{leaf.array},{view[run].storage_offset()},{down},{across}")
+            given = [
+                f"{leaf.array},{view[run].storage_offset()},{view.stride(1)},{view.stride(2)}"
+                for leaf, view in zip(three, views, strict=True)
+            ]
             text = f"mm({','.join(given)},{rows},{inner},{columns});"
             names = {leaf.array for leaf in three}
             self.kernels.append(Kernel(text, names, {target.array}))
@@ -440,24 +438,10 @@ class Writer:
     def of_index(self, node, args: list) -> Operation:
         """Entries at given indices along some axes.
 
-        x[i] of x (4, 3) and i (2,) is p0[i1+t3*3], t3 being entry i0 of i, plus 4 where it is below 0.
+        x[i] of x (4, 3) and i (2,) is p0[i1+t4*3], t4 being entry i0 of i, plus 4 where it is below 0.
         """
-        base = self.realize(args[0])
-        return self.looked_up(base, self.address(base.view, args[1], node), node)
-
-    def of_embedding(self, node, args: list) -> Operation:
-        """Rows at given indices."""
-        return self.of_index(node, [args[0], [args[1]]])
-
-    def of_gather(self, node, args: list) -> Operation:
-        """Entries at an index along one axis."""
-        base = self.realize(args[0])
-        where = self.along(base.view, args[2], args[1], node.meta["val"].shape)
-        return self.looked_up(base, where, node)
-
-    def looked_up(self, base: Leaf, where: Value, node) -> Operation:
-        """The entries of an array at these places."""
-        result = node.meta["val"]
+        base, result = self.realize(args[0]), node.meta["val"]
+        where = self.address(base.view, args[1], result.shape)
         # Dear enough to be kept where it is used twice: reading here and there is slow.
         cost = SPREAD + where.cost
         text, shape = f"{base.array}[{{0}}]", tuple(result.shape)
@@ -470,28 +454,17 @@ class Writer:
         # torch tells the shape of base[indices] from the shapes alone.
         chosen = [slice(None) if i is None else empty(i.shape, torch.int64) for i in indices]
         shape = empty(base.shape, base.dtype)[tuple(chosen)].shape
-        where = self.address(target.view, indices, node, shape)
+        where = self.address(target.view, indices, shape)
         add = len(args) > 3 and args[3]
         return self.write(self.expanded(source, shape), target, address=where, add=bool(add))
 
-    def of_scatter_add(self, node, args: list) -> Leaf:
-        """A copy, in which entries are added at an index along one axis."""
-        base, axis, index, source = args
-        target = self.copied(base)
-        shape = index.shape
-        cut = tuple(map(slice, shape))
-        source = self.viewed(source, lambda tensor: tensor[cut], shape)
-        where = self.along(target.view, index, axis, shape)
-        return self.write(source, target, address=where, add=True)
-
-    def address(self, base: torch.Tensor, indices: list, node, shape=None) -> Value:
+    def address(self, base: torch.Tensor, indices: list, shape) -> Value:
         """The places in `base` of base[indices], an index or None for each axis.
 
         x[k] of x (4, 3) in p0, with two rows k in p1: row t3 begins at t3*3, and i1 goes along it.
 
-            const t1=p1[i0];const t3=t1<0?t1+4:t1; ... p0[(i1+t3*3)]
+            const t2=p1[i0];const t4=t2<0?t2+4:t2; ... const t0=i1;const t6=t0+t4*3;const t8=p0[t6];
         """
-        shape = node.meta["val"].shape if shape is None else shape
         axes = [axis for axis, index in enumerate(indices) if index is not None]
         wide = torch.broadcast_shapes(*(indices[axis].shape for axis in axes))
         # NumPy's rule: the axes of the indices stand where the indexed ones stood, or first, where those are apart.
@@ -505,20 +478,13 @@ class Writer:
         for axis in axes:
             index = self.expanded(indices[axis], wide)
             index = self.viewed(index, lambda x: x.reshape(x.shape + after), wide + after)
-            # Negative indices count from the end.
-            template = "{0}<0?{0}+{1}:{0}"
-            index = self.operation(template, [index, base.shape[axis]], index.shape, torch.int64, 0)
+            # Negative indices count from the end; those of `places` are none.
+            if not isinstance(index, Leaf) or index.array:
+                given = [index, base.shape[axis]]
+                index = self.operation("{0}<0?{0}+{1}:{0}", given, index.shape, torch.int64, 0)
             given = [total, index, base.stride(axis)]
             total = self.operation("{0}+{1}*{2}", given, shape, torch.int64)
         return total
-
-    def along(self, base: torch.Tensor, index: Value, axis: int, shape) -> Value:
-        """The places in `base` of a gather along `axis`."""
-        axis %= base.ndim
-        strides = [0 if k == axis else base.stride(k) for k in range(base.ndim)]
-        start = places(shape, strides, base.storage_offset())
-        given = [start, index, base.stride(axis)]
-        return self.operation("{0}+{1}*{2}", given, shape, torch.int64)
 
     # The end of the graph.
 
@@ -528,7 +494,7 @@ class Writer:
         Of w in p0, with the outputs "loss" and "state.w" = w - lr * grad:
 
             b7[0]=b4[0];                      "loss", for seeing, has an array of its own
-            p0[i0]=(p0[i0]-(t1*b5[i0]));      "state.w" goes back into the input: the next step begins from it
+            p0[i0]=t6;                        "state.w" goes back into the input: the next step begins from it
         """
         late = []
         for name, value in zip(self.graph.outputs, results, strict=True):
@@ -621,11 +587,8 @@ class Writer:
         # that reads what moves is done at every step, and what it writes moves as well.
         moving = set()
         for name, array in self.inputs.items():
-            if (
-                name in self.graph.outputs
-                or name == "time"
-                or name.startswith(("random.", "given."))
-            ):
+            left = name.startswith("state.") and name not in self.graph.outputs
+            if not (left or name.startswith("setting.")):
                 moving.add(array)
         once, often = [], []
         for kernel in self.kernels:

@@ -1,17 +1,18 @@
 """One loop nest of JavaScript: a value written into an array, or reduced into it.
 
-Axes that all arrays go through as one are merged. Each part of the value stands at the outermost loop that knows it.
+Axes that all arrays go through as one are merged. Each part of the value gets a name in the outermost loop that knows
+it.
 
 a * b into c, a and c being (2, 3) in b0 and b2, b a column (2, 1) in b1, expanded:
 
     axes: size 2, strides 3 1 3; size 3, strides 1 0 1        of a, b and the target
 
-    for(let i0=0;i0<2;i0++){const t0=i0*3;const t2=b1[i0];        b does not move along the inner axis: it is read here
-    for(let i1=0;i1<3;i1++){b2[t0+i1]=(b0[t0+i1]*t2);}}
+    for(let i0=0;i0<2;i0++){const t0=i0*3;const t3=b1[i0];        b does not move along the inner axis: it is read here
+    for(let i1=0;i1<3;i1++){const t1=b0[t0+i1];const t5=t1*t3;b2[t0+i1]=t5;}}
 
 a * a has only arrays that go straight through, so that its axes are one, of size 6:
 
-    for(let i0=0;i0<6;i0++){const t0=b0[i0];b2[i0]=(t0*t0);}
+    for(let i0=0;i0<6;i0++){const t0=b0[i0];const t2=t0*t0;b2[i0]=t2;}
 """
 
 from __future__ import annotations
@@ -19,14 +20,13 @@ from __future__ import annotations
 import dataclasses
 import re
 
-from clbook_book.live.values import Constant, Leaf, Value, leaves, uses
+from clbook_book.live.values import Constant, Leaf, Value, leaves
 
 # {s} is the running result, {v} the entry, {k} the counter of the innermost loop. v !== v holds of NaN alone,
 # which torch gives as the largest and as the smallest of entries that it is among.
 # {reduction: (start, what is done with an entry)}
 REDUCTIONS = {
     "sum": ("0", "{s}+={v}"),
-    "mean": ("0", "{s}+={v}"),
     "amax": ("-Infinity", "if({v}>{s}||{v}!=={v}){s}={v}"),
     "amin": ("Infinity", "if({v}<{s}||{v}!=={v}){s}={v}"),
     "any": ("0", "if({v}){s}=1"),
@@ -74,7 +74,6 @@ class Nest:
         reduced: axes over which `how`, a key of REDUCTIONS, is taken.
         address: the places in the target's array, in place of the target's own.
         add: add to what is there.
-        divide: divide a reduction by this.
     """
 
     def __init__(
@@ -85,14 +84,11 @@ class Nest:
         how: str = "",
         address: Value | None = None,
         add: bool = False,
-        divide: int = 1,
     ):
-        self.value, self.target, self.how, self.divide = value, target, how, divide
+        self.value, self.target, self.how = value, target, how
         self.address, self.add = address, add
         inputs = [value] if address is None else [value, address]
-        # How often each part is used (twice: it gets a name), and which views are read: a column of strides for each,
-        # and the last one for the target.
-        self.uses = uses(*inputs)
+        # Which views are read: a column of strides for each, and the last one for the target.
         self.leaves = []
         for part in inputs:
             self.leaves += [leaf for leaf in leaves(part) if leaf not in self.leaves]
@@ -161,23 +157,19 @@ class Nest:
     def reduction(self) -> str:
         """Reduce the value in the inner loops; what is said after them.
 
-        The mean of a (2, 3) array b0 over its last axis, into b3; the last statement is what is returned:
+        The sum of a (2, 3) array b0 over its last axis, into b3; the last statement is what is returned:
 
-            for(let i0=0;i0<2;i0++){const t0=i0*3;let s=0;for(let i1=0;i1<3;i1++){s+=b0[t0+i1];}b3[i0]=s/3;}
+            for(let i0=0;i0<2;i0++){const t0=i0*3;let s=0;for(let i1=0;i1<3;i1++){const t1=b0[t0+i1];s+=t1;}b3[i0]=s;}
         """
         start, add = REDUCTIONS[self.how]
         _, text = self.of(self.value)
-        # An entry that is compared and then taken is computed once.
-        if add.count("{v}") > 1 and not re.fullmatch(r"\w+", text):
-            text = self.named(len(self.axes), text)
         index = ",si=0" if self.how == "argmax" else ""
         self.lines[self.kept].append(f"let s={start}{index};")
         counter = f"i{len(self.axes) - 1}"
         self.lines[-1].append(add.format(s="s", v=text, k=counter) + ";")
         _, where = self.own_place()
         result = "si" if self.how == "argmax" else "s"
-        divided = f"/{self.divide}" if self.divide > 1 else ""
-        return f"{self.target.array}[{where}]={result}{divided};"
+        return f"{self.target.array}[{where}]={result};"
 
     def own_place(self) -> tuple[int, str]:
         """(level, text) of the target's place."""
@@ -222,12 +214,8 @@ class Nest:
             level = max((part[0] for part in parts), default=0)
             text = value.template.format(*(part[1] for part in parts))
             self.arrays.update(ARRAY.findall(value.template))
-        # What is known further out, or used twice, gets a name there; the rest stands where it is used.
-        innermost = level == len(self.axes) and self.uses[id(value)] == 1
-        if not innermost:
-            text = self.named(level, text)
-        elif not isinstance(value, Leaf):
-            text = f"({text})"
+        # It is said once, in the outermost loop that knows it.
+        text = self.named(level, text)
         self.names[id(value)] = level, text
         return level, text
 

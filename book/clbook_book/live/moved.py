@@ -8,13 +8,14 @@ from typing import ClassVar
 from clbook import style
 from clbook.explore.static import Block, filled
 from clbook_book.live.inpage import programs, written
-from clbook_book.live.page import Program, shared_code
+from clbook_book.live.page import shared_code
 
 CLASSES = ("blue disc", "orange square")
 
 
 class Moved(Block):
-    """The block as HTML; kinds of it say what their script reads.
+    """The block as HTML. Kinds of it have `ways()`, the settings of each program, and `setup(traced)`: what their
+    script reads besides what all of them read.
 
     Attributes:
         files: names of the style sheets besides that of all blocks, the last one also of the template and the script.
@@ -25,17 +26,9 @@ class Moved(Block):
 
     files: ClassVar[tuple[str, ...]]
 
-    def ways(self) -> list:
-        """The settings of each program."""
-        raise NotImplementedError
-
     def follows(self) -> Sequence[str]:
         """The settings that a reader may change in a program."""
         return ()
-
-    def setup(self, traced: list[Program]) -> dict:
-        """What the script reads besides what all of them read."""
-        raise NotImplementedError
 
     def _repr_html_(self) -> str:
         traced = programs(self.kind, self.ways(), self.follows())

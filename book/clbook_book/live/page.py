@@ -5,14 +5,14 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from importlib import resources
 
 import torch
 
 from clbook.training.loop import Training
 from clbook.training.settings import Settings
-from clbook_book.live.graph import Graph, trace_setup, trace_step
+from clbook_book.live.graph import Graph, trace_drawing, trace_setup, trace_step
 from clbook_book.live.javascript import Writer
 
 SHARED = (
@@ -81,7 +81,7 @@ def program(
 
     Raises:
         NotImplementedError: an operation or a kind of random numbers that a page cannot do; the message names it.
-        ValueError: the trace does not do what the training does with other settings and another seed.
+        ValueError: the trace of other settings and another seed is another program.
     """
     setup, step = trace_setup(kind, config, list(settings)), trace_step(kind, config)
     shown = {
@@ -121,12 +121,9 @@ def moved(config: Settings, settings: Sequence[str]) -> Settings:
 def near(config: Settings, name: str) -> Settings:
     """`config` with the setting `name` moved a little; ValueError where every other value is refused."""
     value = getattr(config, name)
-    if isinstance(value, int):
-        offered = [value + 1, value - 1]
-    else:
-        # Up, and where the range ends there, down; 0 moves to 0.07.
-        offered = [1.25 * value or 0.07, 0.8 * value]
-    for other in offered:
+    whole = isinstance(value, int)
+    # Up, and where the range ends there, down; 0 moves to 0.07.
+    for other in (value + 1, value - 1) if whole else (1.25 * value or 0.07, 0.8 * value):
         try:
             return config.replace(**{name: other})
         except ValueError as error:
@@ -142,12 +139,10 @@ def compare(
     So a value that Python has looked at while it was traced, and that would stand in the page for good, is found.
     """
     other = moved(config, settings)
-    again = {
-        "start": trace_setup(kind, other, list(settings)),
-        "step": trace_step(kind, other),
-    }
-    again["start"].keep(setup.outputs)
-    for (what, found), graph in zip(again.items(), (setup, step), strict=True):
+    begun = trace_setup(kind, other, list(settings))
+    begun.keep(setup.outputs)
+    both = ("start", setup, begun), ("step", step, trace_step(kind, other))
+    for what, graph, found in both:
         if found.draws != graph.draws or Writer(found).text() != Writer(graph).text():
             raise ValueError(
                 f"the {what} of {kind.__name__} is not allowed in a page: its trace does not follow settings or seed"
@@ -173,11 +168,13 @@ def numbers(graph: Graph) -> list[dict]:
     return found
 
 
-def drawing(graph: Graph, **told) -> str:
+def drawing(function: Callable, given: dict[str, torch.Tensor], **told) -> str:
     """JavaScript that returns {make, draws, Generator}, and what is `told` by name.
 
-    `make()` gives {inputs, outputs, prepare, step} of the graph; `draws` says which of the inputs a Generator fills.
+    `make()` gives {inputs, outputs, prepare, step} of `function`, which takes and gives {name: tensor}, as `given`;
+    `draws` says which of the inputs a Generator fills.
     """
+    graph = trace_drawing(function, given)
     constants = {"draws": numbers(graph)} | told
     named = [f"const {name}={json.dumps(value)};" for name, value in constants.items()]
     end = f"return{{make,Generator,{','.join(constants)}}};"

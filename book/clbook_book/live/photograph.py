@@ -12,7 +12,6 @@ import importlib.resources
 import torch
 
 from clbook.experiments.images.views import COLUMNS, coloured, cropped, draw
-from clbook_book.live.graph import trace_drawing
 from clbook_book.live.page import drawing
 
 COLOUR, SMALLEST = 0.5, 0.2  # of the wall's training, which mirrors views and blurs none
@@ -42,9 +41,9 @@ def program() -> str:
         drawn = numbers_of(generator)
         return {"view": view(given["given.photograph"], drawn), "drawn": drawn}
 
-    graph = trace_drawing(one, {"given.photograph": torch.rand(1, 3, SIDE, SIDE)})
+    code = drawing(one, {"given.photograph": torch.rand(1, 3, SIDE, SIDE)}, columns=COLUMNS)
     # Inside one function, so that its names do not meet those of another block of the page.
-    return f"function clbookViews(){{{drawing(graph, columns=COLUMNS)}}}"
+    return f"function clbookViews(){{{code}}}"
 
 
 def script() -> str:

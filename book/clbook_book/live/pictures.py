@@ -9,7 +9,6 @@ from collections.abc import Callable, Sequence
 
 import torch
 
-from clbook_book.live.graph import trace_drawing
 from clbook_book.live.page import drawing
 from clbook_book.live.panels import Panel
 
@@ -52,4 +51,4 @@ def program(view: Callable, settings: Sequence[str], side: int) -> str:
         how = {name: inputs[f"given.{name}"] for name in settings}
         return {"views": view(inputs["given.picture"], how, generator)}
 
-    return drawing(trace_drawing(one, given))
+    return drawing(one, given)

@@ -79,12 +79,11 @@ def short(value: float) -> float:
 
 def knobs(configs: Sequence[Settings], names: Sequence[str]) -> list[dict]:
     """Sliders, as the script reads them, of the fields that may have more than one value."""
-    found = [
+    return [
         knob(configs[0], name, least, most)
         for name, (least, most) in ranges(configs, names).items()
         if least < most
     ]
-    return found
 
 
 def knob(config: Settings, name: str, least: float, most: float) -> dict:

@@ -6,11 +6,11 @@ polynomial has coefficients, so that a number of another kind is found and refus
 
 The mean of the squares of (n, d) numbers at (3, 2) and at (5, 2), and what is made of these and five more sizes:
 
-    for(let i0=0;i0<6;i0++){const t0=p0[i0];s+=(t0*t0);}b1[0]=s/6;
-    for(let i0=0;i0<10;i0++){const t0=p0[i0];s+=(t0*t0);}b1[0]=s/10;
+    for(let i0=0;i0<6;i0++){const t0=p0[i0];const t2=t0*t0;s+=t2;}b1[0]=s; ... const t2=t0/6;b2[0]=t2;
+    for(let i0=0;i0<10;i0++){const t0=p0[i0];const t2=t0*t0;s+=t2;}b1[0]=s; ... const t2=t0/10;b2[0]=t2;
 
     const q0=+1*n*d;
-    for(let i0=0;i0<q0;i0++){const t0=p0[i0];s+=(t0*t0);}b1[0]=s/q0;
+    for(let i0=0;i0<q0;i0++){const t0=p0[i0];const t2=t0*t0;s+=t2;}b1[0]=s; ... const t2=t0/q0;b2[0]=t2;
 """
 
 from __future__ import annotations
@@ -42,33 +42,30 @@ def written(sizes: Sequence[tuple[int, int]], name: str) -> str:
         ValueError: texts that differ in more than numbers, or in a number that is no polynomial of n and d.
         NotImplementedError: an operation that a page cannot do.
     """
+
+    def measured(given):
+        return measures.two_views(*given.values())
+
     texts = []
     for n, d in sizes:
         # By torch.func, so that the losses take their formula and not the fast form behind it.
-        graph = traced(functionalize(of_inputs), example(n, d), [], "fake")
+        graph = traced(functionalize(measured), example(n, d), [], "fake")
         texts.append(Writer(graph).text())
     return merged(texts, sizes, name)
 
 
-def of_inputs(given: dict[str, Tensor]) -> dict[str, Tensor]:
-    """`measures.two_views` of inputs by name."""
-    return measures.two_views(
-        **{name.removeprefix("given."): value for name, value in given.items()}
-    )
-
-
 def example(n: int, d: int) -> dict[str, Tensor]:
-    """Inputs of n points in d dimensions, whose values do not matter."""
+    """Inputs of n points in d dimensions, as two_views takes them; "size" is its batch, which a result is called."""
     points = torch.ones(n, d, dtype=torch.float64)
     number = torch.ones((), dtype=torch.float64)
     return {
-        "given.z1": points,
-        "given.z2": points.clone(),
-        "given.order": torch.arange(n),
-        "given.gaussian": points.clone(),
-        "given.tau": number,
-        "given.factor": torch.ones(2, dtype=torch.float64),
-        "given.batch": number.clone(),
+        "z1": points,
+        "z2": points.clone(),
+        "order": torch.arange(n),
+        "gaussian": points.clone(),
+        "tau": number,
+        "factor": torch.ones(2, dtype=torch.float64),
+        "size": number.clone(),
     }
 
 
@@ -97,10 +94,7 @@ def merged(texts: Sequence[str], sizes: Sequence[tuple[int, int]], name: str) ->
 
 def polynomial(numbers: Sequence[float], sizes: Sequence[tuple[int, int]]) -> str:
     """The polynomial of n and d that is each of the numbers at its sizes, in JavaScript; halves are allowed."""
-    values = []
-    for n, d in sizes:
-        values.append([1, n, d, n * n, n * d, d * d])
-    table = np.array(values, float)
+    table = np.array([[1, n, d, n * n, n * d, d * d] for n, d in sizes], float)
     found, *_ = np.linalg.lstsq(table, np.array(numbers), rcond=None)
     # Solved in floating point, so rounded to halves and then tried: all sizes must come out exactly.
     found = np.round(2 * found) / 2

@@ -7,7 +7,7 @@ Of e = exp(x - top), x being (2, 3) in the array p0 and top (2, 1) in the array 
             Leaf("p0", a view of strides (3, 1)),
             Leaf("b1", a view of strides (1, 0))])])    stride 0: all three columns read one entry
 
-Once its numbers are needed, one loop nest writes the whole tree: exp((p0[t0+i1]-t2)) at each entry.
+Once its numbers are needed, one loop nest writes the whole tree: const t5=t1-t3;const t7=exp(t5); at each entry.
 """
 
 from __future__ import annotations
@@ -136,23 +136,3 @@ def leaves(value: Value) -> list[Leaf]:
 def looked_in(value: Value) -> set[str]:
     """The arrays in which a value looks entries up at computed places."""
     return {part.looks_in for part in parts(value) if isinstance(part, Operation)}
-
-
-# Of x * x, by the template {0}*{0}: {the product: 1, x: 2}. What is used twice gets a name in the loop (loops.py).
-def uses(*values: Value) -> dict[int, int]:
-    """{id of a part: how often it is named} of the parts of some values."""
-    found = {}
-
-    def visit(part):
-        found[id(part)] = found.get(id(part), 0) + 1
-        if found[id(part)] > 1:
-            return
-        for k, argument in enumerate(part.args):
-            visit(argument)
-            # A template that names an argument twice would compute it twice.
-            if part.template.count(f"{{{k}}}") > 1:
-                found[id(argument)] += 1
-
-    for value in values:
-        visit(value)
-    return found
