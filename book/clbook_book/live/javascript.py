@@ -15,7 +15,7 @@ import operator
 import torch
 
 from clbook_book.live.graph import Graph
-from clbook_book.live.loops import REDUCTIONS, Kernel, Nest
+from clbook_book.live.loops import ARRAY, REDUCTIONS, Kernel, Nest
 from clbook_book.live.values import (
     Constant,
     Leaf,
@@ -182,7 +182,9 @@ class Writer:
         # A target with an address is set in part, or added to: its other entries must be copied anew each time,
         # so that all kernels that write it are done at every step (see `parted`).
         nest = Nest(value, target, **how)
-        self.kernels.append(nest.kernel())
+        kernel = nest.kernel()
+        kernel.copies = isinstance(value, Leaf) and not how
+        self.kernels.append(kernel)
         if nest.address is not None:
             self.refilled.add(target.array)
         return target
@@ -535,16 +537,19 @@ class Writer:
             return{inputs:{'x':p0},outputs:{},apart:true,prepare,step};}
         """
         once, often = self.parted()
-        used = {*self.inputs.values(), *self.outputs.values(), *self.constants}
-        for kernel in once + often:
-            used |= kernel.reads
+        kept = {*self.inputs.values(), *self.outputs.values(), *self.constants}
+        for kernel in once:
+            kept |= kernel.reads
+        shared = self.shared(often, kept)
+        used = kept.union(*(kernel.reads for kernel in often)) - shared.keys()
         lines = ["function(){", *map(self.declared, sorted(used))]
         seen = self.only_seen(often)
         for part, kernels in (("prepare", once), ("step", often)):
             calls = ""
             for k, kernel in enumerate(kernels):
                 # A function for each, since a browser compiles function by function.
-                lines.append(f"function {part}{k}(){{{kernel.text}}}")
+                text = ARRAY.sub(lambda found: shared.get(found[0], found[0]), kernel.text)
+                lines.append(f"function {part}{k}(){{{text}}}")
                 calls += f"due&&{part}{k}();" if part == "step" and k in seen else f"{part}{k}();"
             lines.append(f"function {part}(due){{{calls}}}")
         arrays = []
@@ -596,7 +601,30 @@ class Writer:
             if late:
                 moving |= kernel.writes
             (often if late else once).append(kernel)
-        return once, often
+        # A copy that serves only what is seen is made anew where that is due, and not kept: of 600 pictures all patches
+        # are 25 times as large as they are.
+        seen = self.only_seen(often)
+        if not seen:
+            return once, often
+        needed = {array for kernel in once for array in kernel.reads if not kernel.copies}
+        needed = needed.union(*(kernel.reads for k, kernel in enumerate(often) if k not in seen))
+        kept = [kernel for kernel in once if not kernel.copies or kernel.writes & needed]
+        return kept, [kernel for kernel in self.kernels if kernel not in kept]
+
+    def shared(self, kernels: list[Kernel], kept: set[str]) -> dict[str, str]:
+        """{array: the one that it stands in}: arrays of one size and type that do not live at the same time."""
+        # In the softmax, top (b1) is last read before the sum (b3) is written, so that both are in b1. Arrays that live
+        # on, as inputs, outputs and what `prepare` has filled, are in `kept`.
+        last = {array: k for k, kernel in enumerate(kernels) for array in kernel.reads}
+        free, found = {}, {}
+        for k, kernel in enumerate(kernels):
+            for array in sorted(kernel.writes & last.keys() - kept - found.keys()):
+                pool = free.setdefault(self.arrays[array], [])
+                found[array] = pool.pop() if pool else array
+            for array in sorted(kernel.reads & found.keys()):
+                if last[array] == k:
+                    free[self.arrays[array]].append(found[array])
+        return {array: other for array, other in found.items() if other != array}
 
     def only_seen(self, kernels: list[Kernel]) -> set[int]:
         """The numbers of the kernels that the next step does not depend on."""

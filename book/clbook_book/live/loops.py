@@ -42,11 +42,13 @@ class Kernel:
     Attributes:
         text: its statements.
         reads, writes: the arrays that it names, and those that it changes.
+        copies: whether all that it does is to write numbers to another place.
     """
 
     text: str
     reads: set[str]
     writes: set[str]
+    copies: bool = False
 
 
 @dataclasses.dataclass
