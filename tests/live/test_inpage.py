@@ -283,7 +283,10 @@ def test_the_arrow_keys_move_a_slider_which_draws_another_start_and_after_train_
     page.wait_for_function(DONE)
 
 
-def test_it_says_how_far_it_is_while_it_is_made_but_not_in_a_built_page(monkeypatch, capfd):
+def test_it_says_how_far_it_is_while_it_is_made_but_not_in_a_built_page(
+    monkeypatch, tmp_path, capfd
+):
+    monkeypatch.setenv("CLBOOK_CACHE", str(tmp_path))  # where nothing is kept that was made before
     how = {"settings": ("tau",), "classes": (2, 3)}
     train_here(separability.run, figures.trajectories, CONFIG, **how)
     told = capfd.readouterr().err
@@ -296,7 +299,7 @@ def test_it_says_how_far_it_is_while_it_is_made_but_not_in_a_built_page(monkeypa
 # What may be set.
 
 
-def test_every_visitfers_what_the_config_takes_and_no_more():
+def test_every_slider_offers_what_the_config_takes_and_no_more():
     """Each slider's ends and all combinations of them, what may be typed, and what lies between."""
     draws = random.Random(0)
     found = {f"{each.page}, {each.name}": each for each in blocks()}
