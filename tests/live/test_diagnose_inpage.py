@@ -261,11 +261,11 @@ def test_the_measures_are_those_of_the_metrics():
 
 def test_a_number_that_is_no_polynomial_of_the_sizes_is_refused():
     chosen = inpage.TALL
-    texts = [f"function f(){{a({n}*{d},{2 * n * n - n},0.5)}}" for n, d in chosen]
+    texts = [f"function(){{a({n}*{d},{2 * n * n - n},0.5)}}" for n, d in chosen]
     merged = sizes.merged(texts, chosen, "f")
     assert merged.startswith("function f(n,d){const ") and merged.endswith("0.5)}")
     with pytest.raises(ValueError, match="polynomial"):
-        sizes.merged([f"function f(){{a({2**d})}}" for n, d in chosen], chosen, "f")
+        sizes.merged([f"function(){{a({2**d})}}" for n, d in chosen], chosen, "f")
     with pytest.raises(ValueError, match="same at all sizes"):
         texts[3] = texts[3].replace("a(", "b(")
         sizes.merged(texts, chosen, "f")
