@@ -68,17 +68,22 @@ def _size(path, ending):
 def _numbers(name, path):
     """The numbers of a CSV: {"": (n, d)}, or (n,) of one column; {"z1": (n, d), "z2": ...} where its columns say so."""
     with path.open(newline="", encoding="utf-8-sig", errors="replace") as file:
-        names = [cell.strip() for cell in next(csv.reader(file), [])]
-    if names and _is_number(names[0]):
-        names = []
-    try:
-        rows = {"delimiter": ",", "quotechar": '"', "comments": None, "ndmin": 2}
-        numbers = np.loadtxt(path, skiprows=int(bool(names)), encoding="utf-8-sig", **rows)
-    except ValueError as wrong:  # a word, or a row of another length: NumPy says where
-        where = f"{wrong}, counted from 0 below the names"
-        raise error(
-            name, f"{path}", f"a CSV of numbers, all rows of one length ({where})"
-        ) from wrong
+        rows = [row for row in csv.reader(file) if row]
+    names = []
+    if rows and not _is_number(rows[0][0]):
+        names = [cell.strip() for cell in rows.pop(0)]
+    found = []
+    for row in rows:
+        wrong = [cell for cell in row if not _is_number(cell)]
+        if wrong:
+            said = f"{path} with the entry {wrong[0]!r} in row {len(found) + 1}"
+            raise error(name, said, "a CSV of numbers, but for a line of names above them")
+        found.append([float(cell) for cell in row])
+    widths = {len(row) for row in found}
+    if len(widths) != 1:
+        said = f"{path} with rows of {sorted(widths)} entries"
+        raise error(name, said, "a CSV of one row or more, all of one length")
+    numbers = np.array(found)
     views = [column[:2] for column in names]
     if len(views) == numbers.shape[1] and set(views) == {"z1", "z2"}:
         first = np.array([view == "z1" for view in views])
