@@ -52,7 +52,7 @@ class Report:
     def __getitem__(self, name: str) -> Line:
         """The line of a name, or the first whose name begins so; KeyError where there is none."""
         named = {line.name: line for line in self.lines}
-        for found in (name, *named):
+        for found in (name, *named):  # itself, or the first that begins with it
             if found in named and found.startswith(name):
                 return named[found]
         raise KeyError(f"{name}: the report has {', '.join(named)}")

@@ -497,7 +497,9 @@ class _Sweep:
         )
         total = len(self.missing)
         # A page keeps what is written while it is built.
-        shown = Bar(total=total, bar_format=LOOK, disable=total < 2 or environment.static())
+        done = total - len(self.left)
+        quiet = total < 2 or environment.static()
+        shown = Bar(total=total, initial=done, bar_format=LOOK, disable=quiet)
         try:
             with shown, often(shown.refresh):  # its clock goes on while the runs are at work
                 for part in itertools.chain(pool, self.others()):
