@@ -180,6 +180,16 @@ def judge(condition, least: int = 5) -> tuple[str, float, tuple[float, float] | 
     return "undecided", margin, (low, high)
 
 
+def if_agreed(found: Finding, least: int = 5) -> Finding:
+    """The finding; undecided where its conditions do not agree, which are settings, or readings, of one sentence.
+
+    `least` as for `judge`.
+    """
+    if len({judge(condition, least)[0] for condition in found.conditions}) > 1:
+        found.verdict = "undecided"
+    return found
+
+
 class Measures(dict):
     """{id of a claim: the function that measures it}, filled by a decorator.
 

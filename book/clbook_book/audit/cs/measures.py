@@ -9,7 +9,7 @@ from clbook_book.audit.judging import (
     Finding,
     Measures,
     counted,
-    judge,
+    if_agreed,
     listed,
     lists,
     misprint,
@@ -215,11 +215,6 @@ def dashed(heated, linear):
     )
 
 
-def unless_agreed(settings) -> str | None:
-    """The verdict "undecided" where these settings do not agree; three seeds of each decide."""
-    return "undecided" if len({judge(margins, 3)[0] for margins in settings}) > 1 else None
-
-
 @measures("cs-fig-1-middle", "box")
 @measures("cs-fig-1-right", "sphere")
 def deep_style(world: str, deep, rotated):
@@ -242,9 +237,7 @@ def content_stays(deep, rotated):
         first, last = np.array([end.mean(1) for end in ends]).T
         texts.append(f"{world} {listed(last)}, x has {listed(first)}")
         more += [last - 0.9 * first for first, last in ends]
-    return Finding(
-        f"$R^2$ at width 10, then 50: {'; '.join(texts)}", *more, verdict=unless_agreed(more)
-    )
+    return if_agreed(Finding(f"$R^2$ at width 10, then 50: {'; '.join(texts)}", *more), 3)
 
 
 @measures("cs-deep-box")
@@ -363,14 +356,14 @@ def norm_removed(norms, slow, digits):
     regular, bare, half = (on_digits.sel(variant=row).mean() for row in rows)
     rises = [without.values / row.values - 1.25 for row in (norm, own)]
     rises.append(times(on_digits, "without norm", "regular") - 1.25)
-    return Finding(
+    found = Finding(
         f"effective rank at one rate {listed(norm, '.1f')} with the norm, {listed(without, '.1f')} without; "
         f"with the norm at the rate that suits it {listed(own, '.1f')}; "
         f"at the temperature 1/64 to which variance 1 amounts {listed(steep, '.1f')}; digits "
         f"{regular:.1f} and {bare:.1f}, the norm at a temperature of .5 has {half:.1f} already",
         *rises,
-        verdict=unless_agreed(rises),
     )
+    return if_agreed(found, 3)
 
 
 @measures("cs-photo-two-spectrum")

@@ -6,7 +6,16 @@ import numpy as np
 
 from clbook.experiments.modadd import over_seeds
 from clbook.experiments.modadd.equivalence import SAME
-from clbook_book.audit.judging import Every, Finding, Measures, counted, judge, listed, lists, span
+from clbook_book.audit.judging import (
+    Every,
+    Finding,
+    Measures,
+    counted,
+    if_agreed,
+    listed,
+    lists,
+    span,
+)
 from clbook_book.audit.sl.runs import BOTH, ONE, RANDOM, SMALL, WITH, WITHOUT
 from clbook_book.audit.sl.tables import distances
 from clbook_book.audit.sl.theorems import CLASSES
@@ -64,13 +73,6 @@ def closest(runs) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     nearest = np.array([different[0] for _, different in ends])
     closer = [(pair[1] < far).sum() for pair, far in zip(ends, farthest, strict=True)]
     return farthest, nearest, np.array(closer)
-
-
-def if_agreed(found: Finding) -> Finding:
-    """The finding; undecided where its conditions, which are readings of one sentence, do not agree."""
-    if len({judge(margin)[0] for margin in found.conditions}) > 1:
-        found.verdict = "undecided"
-    return found
 
 
 def unless_cut(own, found: Finding) -> Finding:
