@@ -389,6 +389,10 @@ def test_every_variable_of_a_record_says_what_it_is():
             told = {name for name in file if file[name].attrs.get("long_name")}
             assert {name for name in file if not file[name].is_scale} <= told, path
     assert reading.load("ls-fig-3").separable_at.attrs["units"] == "iterations"
+    # A setting and a quantity of one name.
+    looks, recorded = (reading.load("why-counts")[name] for name in ("looks", "recorded_looks"))
+    assert looks.attrs["long_name"].startswith("who looks alike")
+    assert recorded.attrs["long_name"] == "group that a symbol looks like"
 
 
 def measured(seeds=range(3)):

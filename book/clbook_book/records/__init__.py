@@ -395,19 +395,17 @@ def explain(found: xarray.Dataset, recipe: Recipe | Computed) -> None:
     Of a quantity its Result says them, of what `fields` derives the first sentence of its function, of other arrays
     the recipe. Of a computed value it is what the record is, and the keys that lead to the value.
     """
-    meanings = {"config": {"long_name": "the settings of a run, in words"}}
+    meanings, settings = {}, {"config": {"long_name": "the settings of a run, in words"}}
     if isinstance(recipe, Recipe):
         kind = reading.result_of(recipe.run)
-        settings = dataclasses.fields(recipe.configs[0])
+        derived = getattr(recipe.reduce, "derived", {})
         told = documented(kind) | recipe.words
-        derived = getattr(recipe.reduce, "derived", {}).items()
-        done = {name: summary_of(function) for name, function in derived if function.__doc__}
-        meanings |= {field.name: words_of(field) for field in settings}
+        own = {name: field for name, field in quantities(kind).items() if field.metadata}
+        done = {name: summary_of(function) for name, function in derived.items()}
         meanings |= {name: {"long_name": text} for name, text in told.items()}
-        meanings |= {
-            name: words_of(field) for name, field in quantities(kind).items() if field.metadata
-        }
-        meanings |= {name: {"long_name": text} for name, text in done.items()}
+        meanings |= {name: words_of(field) for name, field in own.items()}
+        meanings |= {name: {"long_name": text} for name, text in done.items() if text}
+        settings |= {field.name: words_of(field) for field in dataclasses.fields(recipe.configs[0])}
     for name, variable in found.variables.items():
         kept = re.match(r"(recorded_)?(\w*)", name)[2]  # of NAME.KEY and NAME:length, too
         if isinstance(recipe, Computed):
@@ -415,7 +413,8 @@ def explain(found: xarray.Dataset, recipe: Recipe | Computed) -> None:
         elif name.endswith(":length"):
             variable.attrs["long_name"] = f"shape of {kept} in each run"
         else:
-            variable.attrs |= meanings.get(kept, {})
+            # A quantity of a setting's name is called recorded_NAME, so that NAME is the setting.
+            variable.attrs |= settings.get(name) or meanings.get(kept, {})
 
 
 def write(name: str, found: xarray.Dataset) -> None:
