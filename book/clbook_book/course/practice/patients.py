@@ -40,7 +40,6 @@ def _report(text: str) -> Report:
     """The report of which `text` is the JSON."""
     whole = json.loads(text)
     whole["lines"] = tuple(Line(**line) for line in whole["lines"])
-    whole.pop("deviations", None)  # which reports had when the record was made
     return Report(**whole)
 
 
@@ -116,4 +115,7 @@ def telling(reports: dict[str, Report]) -> Picture:
 
 def _beside(line, start):
     """The reference whose name begins so."""
-    return next(number for what, number in line.reference.items() if what.startswith(start))
+    for what, number in line.reference.items():
+        if what.startswith(start):
+            return number
+    raise KeyError(f"{start}: {line.name} has {', '.join(line.reference)}")
