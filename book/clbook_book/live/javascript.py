@@ -576,14 +576,15 @@ class Writer:
         values = self.constants[array].flatten()
         if size <= MANY:
             return f"const {array}={kind}.from([{','.join(map(number, values.tolist()))}]);"
-        # Of small whole numbers, as the grey levels of the digits are, two stand in a byte.
+        # Of small whole numbers, as the grey levels of the digits and masks are, two stand in a byte.
         small = kind == "Uint8Array" and values.max() < 16 and size % 2 == 0
         if small:
+            values = values.byte()  # of a mask, sixteen times a bool would be an int64
             values = 16 * values[::2] + values[1::2]
         whole = values.to(torch.int32) if kind == "Int32Array" else values
         text = binascii.b2a_base64(whole.numpy().tobytes(), newline=False).decode()
-        packed = f"bytes({kind},'{text}')"
-        return f"const {array}=halves({packed});" if small else f"const {array}={packed};"
+        read = f"halves('{text}')" if small else f"bytes({kind},'{text}')"
+        return f"const {array}={read};"
 
     def parted(self) -> tuple[list[Kernel], list[Kernel]]:
         """What is done once, and what is done at every step: all that depends on what a step changes or draws.
