@@ -6,6 +6,8 @@ ordinary size. Nothing here trains.
 From a shell:
 
     python -m clbook.diagnose embeddings.npz --tau 0.1 --html report.html
+
+It ends with 0 where nothing alarms, with 1 where something does, and with 2 for bad input.
 """
 
 from clbook.diagnose.collecting import collect

@@ -64,7 +64,8 @@ class Report:
         if not self.alarms:
             return f"{looked}, {len(self.lines)} lines, no alarm."
         names = "; ".join(line.name for line in self.alarms)
-        return f"{looked}, {len(self.lines)} lines, {len(self.alarms)} alarms: {names}."
+        alarms = "alarms" if len(self.alarms) > 1 else "alarm"
+        return f"{looked}, {len(self.lines)} lines, {len(self.alarms)} {alarms}: {names}."
 
     @property
     def table(self):
