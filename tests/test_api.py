@@ -79,6 +79,33 @@ def test_pages_are_found_by_what_their_code_uses(tmp_path):
     assert clbook_api.pages(tmp_path, "clbook.losses", "cl") == []
 
 
+def test_a_name_in_a_cell_leads_to_its_entry():
+    """As a whole, with its module, wherever it was imported from; not an argument, nor a name that is set again."""
+    code = (
+        "from clbook import losses, records, sweep\nfrom clbook.metrics import r2 as share, rsa\n"
+        "losses.nt_xent(a, b, 1.0), records.load('x').mean(), r.losses, f(share=1), share(a)\n"
+        "sweep(losses.nothing)\nrsa = 3\n"
+    )
+    name, dot = r"(?<![\w'])([a-z]\w*)(?![\w']|=)", clbook_api.DOT
+    cell = re.sub(name, r'<span class="n">\1</span>', code).replace(".", dot)
+    cell = f'<div class="highlight-ipython3 notranslate"><div class="highlight"><pre>{cell}</pre></div></div>'
+    known = {f"{module}.{name}": f"#{module}.{name}" for module, name in NAMES}
+    body = clbook_api.linked(cell, known.get)
+    assert clbook_api.TAG.sub("", body) == code
+    found = [
+        (clbook_api.TAG.sub("", words), address)
+        for address, words in re.findall(r'<a class="clbook-api" href="#(.*?)">(.*?)</a>', body)
+    ]
+    assert found == [
+        ("sweep", "clbook.results.sweep.sweep"),
+        ("share", "clbook.metrics.r2"),
+        ("losses.nt_xent", "clbook.losses.nt_xent"),
+        ("records.load", "clbook.results.records.load"),
+        ("share", "clbook.metrics.r2"),
+        ("sweep", "clbook.results.sweep.sweep"),
+    ]
+
+
 def blocks(path):
     """The Python of a page: [text of a block]."""
     return re.findall(r"^```python\n(.*?)^```$", path.read_text(), re.DOTALL | re.MULTILINE)
@@ -118,3 +145,5 @@ def test_the_built_pages_have_every_name():
     missing = [f"{module}.{name}" for module, name in NAMES if f'id="{module}.{name}"' not in page]
     assert missing == [] and 'id="clbook.experiments.separability.Config"' in page
     assert page.count("Used on: ") > 20
+    chapter = (ROOT / "_build/html/book/separability.html").read_text()
+    assert 'class="clbook-api" href="api/results.html#clbook.results.sweep.sweep"' in chapter
