@@ -93,16 +93,14 @@ class Claim:
 
     def row(self, finding: Finding) -> dict:
         """The claim's row of the ledger, with the verdict that follows from what was measured."""
-        judged = [judge(condition, self.seeds) for condition in finding.conditions]
         # The least favourable condition decides; of equal verdicts, the one with the smaller margin.
         verdict, margin, interval = min(
-            judged,
+            [judge(condition, self.seeds) for condition in finding.conditions],
             key=lambda found: (VERDICTS.index(found[0]), found[1]),
             default=(finding.verdict, None, None),
         )
         met, missed = self.verdicts
-        own_words = {"holds": met, "fails": missed}
-        verdict = finding.verdict or own_words.get(verdict, verdict)
+        verdict = finding.verdict or {"holds": met, "fails": missed}.get(verdict, verdict)
         if verdict not in VERDICTS:
             raise ValueError(f"verdict={verdict!r} of {self.id}: allowed are {', '.join(VERDICTS)}")
         row = dict(vars(self))
@@ -255,8 +253,7 @@ class Paper:
         measures = self.measures
         for id in ids or self.claims:
             measure = measures[id]
-            given = (self.evidence(name) for name in needs(measure))
-            yield self.claims[id].row(measure(*given))
+            yield self.claims[id].row(measure(*(self.evidence(name) for name in needs(measure))))
 
 
 @functools.cache

@@ -33,8 +33,7 @@ def by_spread(found: dict) -> str:
     """Words for {name: (spreads, seeds)}: the means over seeds."""
     texts = []
     for name, values in found.items():
-        means = np.mean(values, 1)
-        texts.append(f"{name} {listed(means)}")
+        texts.append(f"{name} {listed(np.mean(values, 1))}")
     return "; ".join(texts)
 
 
@@ -113,14 +112,11 @@ def classes_collapse(classes):
     kept_within, kept_style = of_classes(classes, "style near the old one")
     cosines = classes.cosines.sel(variant="style drawn anew")
     off = abs(cosines + 1 / 3).max("pair")
-    text = (
+    return Finding(
         f"within over between {span(within, '.4f')}; "
         f"$R^2$ of style {span(style)}; "
         f"cosines off by {span(off)} at most; "
-        f"the control has {span(kept_within)} and {span(kept_style)}"
-    )
-    return Finding(
-        text,
+        f"the control has {span(kept_within)} and {span(kept_style)}",
         0.1 - within,
         0.1 - style,
         0.1 - off,
@@ -171,13 +167,12 @@ def style_falls(linear, heated):
     level = [least(maps) for maps in (*free, heated[0, 1.0, 0.3])]
     in_box = [singular(linear[world, k, 1.0])[:, k] for world in BOXES for k in KS]
     on_sphere = [singular(heated[k, 1.0, 0.3])[:, k] for k in KS]
-    fallen = np.array(in_box + on_sphere)
     return Finding(
         f"without content the smallest is {span(level)}; "
         f"with it the largest of style {span(in_box)} (box), "
         f"{span(on_sphere)} (sphere)",
         *np.subtract(level, 0.5),
-        *(0.5 - fallen),
+        *(0.5 - np.array(in_box + on_sphere)),
     )
 
 
@@ -201,14 +196,11 @@ def dashed(heated, linear):
         free = linear[world, 0, 1.0]
         off = [off_level(linear[world, k, 0.01], free).mean() for k in KS]
         in_boxes.append(f"{listed(off)} ({world})")
-    text = (
+    return Finding(
         f"{by_spread({'off by': one})} at style sd .2, .3, .5, "
         f"at equal temperatures by {equal.mean():.2f}; "
         f"with d_c = 2 and 4 by {listed(best)} at the best tau_c; "
-        f"in the box, d_c = 1, 2, 4, by {'; '.join(in_boxes)}"
-    )
-    return Finding(
-        text,
+        f"in the box, d_c = 1, 2, 4, by {'; '.join(in_boxes)}",
         0.1 - one[0],
         0.1 - one[1],
         equal - 0.1,
@@ -282,10 +274,11 @@ def split_of_losses(parts):
     both = spaces[:, :, :TOTAL]  # (spaces, seeds, 2, maps)
     inverse, _, trained, *_ = np.moveaxis(both, -1, 0)
     in_box, on_sphere = trained - inverse
-    means = np.stack([inverse.mean(1), trained.mean(1)], 1).ravel()
     return Finding(
         "alignment and uniformity, inverse to trained: box {:.2f} and {:.2f} to {:.2f} and {:.2f}, sphere {:.2f} and "
-        "{:.2f} to {:.2f} and {:.2f}".format(*means),
+        "{:.2f} to {:.2f} and {:.2f}".format(
+            *np.stack([inverse.mean(1), trained.mean(1)], 1).ravel()
+        ),
         -on_sphere.sum(1),
         -on_sphere[:, 0],
         in_box[:, 0],
@@ -331,12 +324,10 @@ def norm_too(deep):
 @measures("cs-deep-norm")
 def norm_alone(deep):
     none, alone, bare, more = beside(deep, "no norm")
-    found = {
-        "without the norm": bare,
-        "with it": none,
-        "with it and two temperatures": alone,
-    }
-    return Finding(by_spread(found), *more)
+    text = by_spread(
+        {"without the norm": bare, "with it": none, "with it and two temperatures": alone}
+    )
+    return Finding(text, *more)
 
 
 # Section 4.2: Figure 2 and Table 2.
@@ -356,14 +347,16 @@ def norm_removed(norms, slow, digits):
     regular, bare, half = (on_digits.sel(variant=row).mean() for row in rows)
     rises = [without.values / row.values - 1.25 for row in (norm, own)]
     rises.append(times(on_digits, "without norm", "regular") - 1.25)
-    found = Finding(
-        f"effective rank at one rate {listed(norm, '.1f')} with the norm, {listed(without, '.1f')} without; "
-        f"with the norm at the rate that suits it {listed(own, '.1f')}; "
-        f"at the temperature 1/64 to which variance 1 amounts {listed(steep, '.1f')}; digits "
-        f"{regular:.1f} and {bare:.1f}, the norm at a temperature of .5 has {half:.1f} already",
-        *rises,
+    return if_agreed(
+        Finding(
+            f"effective rank at one rate {listed(norm, '.1f')} with the norm, {listed(without, '.1f')} without; "
+            f"with the norm at the rate that suits it {listed(own, '.1f')}; "
+            f"at the temperature 1/64 to which variance 1 amounts {listed(steep, '.1f')}; digits "
+            f"{regular:.1f} and {bare:.1f}, the norm at a temperature of .5 has {half:.1f} already",
+            *rises,
+        ),
+        3,
     )
-    return if_agreed(found, 3)
 
 
 @measures("cs-photo-two-spectrum")
@@ -457,14 +450,13 @@ def singular_product(products):
 def only_scales(scaled):
     off, turned, small = np.array(scaled).T
     farthest = off.max()
-    angle = turned.min()
     lost = (1 - small).max()
     return Finding(
         f"at a small W cosine 1 to {lost:.0e}; at a rotation held still {span(turned)}, scaled along off "
         f"by {farthest:.0e}",
         1e-5 - lost,
         1e-12 - farthest,
-        1 - angle - 1e-5,
+        1 - turned.min() - 1e-5,
     )
 
 
@@ -473,13 +465,10 @@ def lemma_5(errors):
     printed = [of_seed["printed"][0] for of_seed in errors]
     corrected = max(of_seed["corrected"][0] for of_seed in errors)
     detached = max(of_seed["detached"][0] for of_seed in errors)
-    text = (
+    return Finding(
         f"error {np.mean(printed):.2f}; "
         rf"with $2 \Sigma_x$ {corrected:.0e}; "
-        f"with negatives held still {detached:.0e}"
-    )
-    return Finding(
-        text,
+        f"with negatives held still {detached:.0e}",
         0.01 - min(printed),
         verdict=None if corrected < 1e-5 else "fails",
     )
@@ -527,19 +516,17 @@ def batch_size(spectra, estimates):
     for n in (5, 100):
         highest, *_, lowest = spectra[n].T
         conditions.append(highest / lowest)
-        off = estimates[n] - limit
-        errors.append(np.linalg.norm(off, axis=(-2, -1)))
+        errors.append(np.linalg.norm(estimates[n] - limit, axis=(-2, -1)))
     few, many = conditions
     better = np.divide(*errors)
     low = nonzero(spectra[2])
     full = nonzero(spectra[12])
-    text = (
+    return Finding(
         f"rank {low.max()}, then {full.min()}; "
         f"condition number {span(few, '.0f')}, then {span(many, '.1f')}; "
-        f"errors {span(better, '.1f')} times smaller"
+        f"errors {span(better, '.1f')} times smaller",
+        *map(Every, (full - low, np.log(few / many), np.log(better))),
     )
-    margins = (full - low, np.log(few / many), np.log(better))
-    return Finding(text, *map(Every, margins))
 
 
 @measures("cs-definite")
@@ -548,11 +535,10 @@ def definite(dial):
     lowest = ascending[..., 0]
     highest = ascending[..., -1]
     bottom = lowest.min()
-    one_sign = (lowest > 0).all() or (highest < 0).all()
     return Finding(
         f"as printed {-highest.max():.3f} to {-bottom:.3f}; corrected, from {bottom:.3f} up",
         Every(-highest),
-        verdict=None if one_sign else "fails",
+        verdict=None if (lowest > 0).all() or (highest < 0).all() else "fails",
     )
 
 
@@ -564,12 +550,10 @@ def strong_augmentation(linear):
     texts = []
     for share, sd in zip(shares, sds, strict=True):
         texts.append(f"{span(share)} at sd {sd:g}")
-    without = listed(free[2:].mean(1))
-    weak = shares[:2].min(0)
     return Finding(
-        f"of that without content {'; '.join(texts)}; without content it is {without} at .6 and 1",
+        f"of that without content {'; '.join(texts)}; without content it is {listed(free[2:].mean(1))} at .6 and 1",
         *(0.5 - shares[2:]),
-        0.5 - weak,
+        0.5 - shares[:2].min(0),
     )
 
 
@@ -598,10 +582,9 @@ def recipe_equalises(recipe):
     sds = (0.01, 0.05, 0.1, 0.15)
     equal = np.array([recipe[sd, "1"][1] for sd in sds])
     scaled = np.array([recipe[sd, "the recipe"][1] for sd in sds])
-    off = abs(np.log(scaled))
     return Finding(
         by_spread({"content faster by": scaled, "at equal temperatures by": equal}),
-        Every(np.log(10) - off),
+        Every(np.log(10) - abs(np.log(scaled))),
     )
 
 
@@ -629,24 +612,22 @@ def infimum(surface, far, collapsed, no_content):
     for of_seed in collapsed:
         losses += of_seed.values()
     least = max(loss[-1] for loss in losses)
-    approached = least < 1e-9 < no_content
     return Finding(
         f"the best style has {span(best)} of the loss without, "
         f"which is {text} with the content times 30, {least:.0e} at 1e8, linear and not; "
         f"without content {no_content:.2f}",
         best.max(1).min() - 1 + 1e-9,
-        verdict=None if approached else "fails",
+        verdict=None if least < 1e-9 < no_content else "fails",
     )
 
 
 @measures("cs-cor-1")
 def inverse_not_best(corner):
     losses = np.array([corner[k][:, :, 1] for k in (1, 4)])  # (d_c, seeds, content)
-    inverse = losses[..., 0]
-    doubled = losses[..., 1]
-    means = losses.mean(1).T.ravel()
-    text = "{:.2f} and {:.2f} fall to {:.2f} and {:.2f}".format(*means)
-    return Finding(text, Every(inverse - doubled))
+    return Finding(
+        "{:.2f} and {:.2f} fall to {:.2f} and {:.2f}".format(*losses.mean(1).T.ravel()),
+        Every(losses[..., 0] - losses[..., 1]),
+    )
 
 
 @measures("cs-prop-5")
@@ -655,10 +636,9 @@ def low_rank(layers):
     straight = np.concatenate([counts[1, 2], counts[1, 30]])
     bent = np.concatenate([counts[3, 2], counts[3, 30]])
     by_layer = ", ".join(span(of_layer, "d") for of_layer in bent.T)
-    low = max(straight.max(), bent[:, -1].max())
     return Finding(
         f"{span(straight, 'd')} (linear); {by_layer} (by layer), with content times 2 and times 30",
-        3.5 - low,
+        3.5 - max(straight.max(), bent[:, -1].max()),
         bent[:, 0].max() - 3.5,
     )
 

@@ -50,8 +50,9 @@ def figure_3(record: xarray.Dataset) -> Picture:
         one = record.sel(panel=panel, seed=0)
         eps = one.eps.item()
         tau = one.tau.item()
-        title = rf"$\varepsilon = {eps:g}$, $\tau = {tau:g}$"
-        when = _paths(ax, one, one.recorded_steps.values[::2], title)
+        when = _paths(
+            ax, one, one.recorded_steps.values[::2], rf"$\varepsilon = {eps:g}$, $\tau = {tau:g}$"
+        )
         said.append(f"ε = {eps:g}, τ = {tau:g}: {when}")
     row[0].set_ylabel("embedding $z_i$")
     return Picture(fig, "Trajectories of 20 points, seed 0. " + "; ".join(said) + ".")
@@ -73,9 +74,8 @@ def figure_4(record: xarray.Dataset) -> Picture:
     log_axis(right)
     right.set(xlabel="iteration, from 1", ylim=(0, 1.03), title="accuracy on a line")
     legend(right, loc="upper left")
-    ends = listed(record.accuracy.isel(step=-1))
     return Picture(
         fig,
         f"Three digits of MNIST embedded on a line, seed 0: {said}. A linear readout is right on "
-        f"a share of {ends} of the points at the end of the three seeds.",
+        f"a share of {listed(record.accuracy.isel(step=-1))} of the points at the end of the three seeds.",
     )

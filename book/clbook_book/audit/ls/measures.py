@@ -48,8 +48,7 @@ def of_seeds(diagram) -> list:
 
 def times_above_one(record) -> np.ndarray:
     """When each run of a record separated whose ratio of condition (e) is above 1, nan where it did not."""
-    above = record.left > record.right
-    return record.separable_at.values[above.values]
+    return record.separable_at.values[(record.left > record.right).values]
 
 
 def clustered(runs) -> np.ndarray:
@@ -76,15 +75,13 @@ def integrals(result) -> np.ndarray:
     apart = result.z[:, None] - result.z
     tau = result.config.tau
     square = (apart**2).sum(2, keepdims=True)
-    forces = -np.exp(-square / (2 * tau)) / tau * apart
-    return forces.mean(1)
+    return (-np.exp(-square / (2 * tau)) / tau * apart).mean(1)
 
 
 def unlike(result) -> float:
     """How far the integrals of eq. 5 are from one multiple of their places."""
     found = integrals(result)
-    along = (found * result.z).sum(1)
-    return abs(found - along.mean() * result.z).max()
+    return abs(found - (found * result.z).sum(1).mean() * result.z).max()
 
 
 def best_line(thresholds, most: float) -> tuple[float, float]:
@@ -102,9 +99,12 @@ def best_line(thresholds, most: float) -> tuple[float, float]:
     one = np.ones_like(tau)
     above = np.stack([-one, -tau, width], 1)
     below = np.stack([one, tau, width], 1)
-    rows = np.concatenate([above, below])
-    sides = np.concatenate([-gap, wider])
-    best = linprog([0, 0, -1], rows, sides, bounds=(None, None))
+    best = linprog(
+        [0, 0, -1],
+        np.concatenate([above, below]),
+        np.concatenate([-gap, wider]),
+        bounds=(None, None),
+    )
     return best.x[2], np.corrcoef(tau, gap)[0, 1] ** 2
 
 
@@ -117,12 +117,10 @@ def as_derived(variations: list[dict]) -> Finding:
     """Finding of a formula for a derivative: as printed and corrected, beside that by autograd."""
     derivative = each_of(variations, "autograd")
     printed = each_of(variations, "printed")
-    corrected = each_of(variations, "corrected")
-    off = abs(printed - derivative).max()
-    right = abs(corrected - derivative).max()
+    right = abs(each_of(variations, "corrected") - derivative).max()
     return misprint(
         f"{printed[0]:.4f} where the derivative is {derivative[0]:.4f}; corrected, off by {right:.0e}",
-        off,
+        abs(printed - derivative).max(),
         right,
         EXACT,
     )
@@ -163,8 +161,7 @@ def tight_start(repeats):
 
 def over_scatter(a, b) -> np.ndarray:
     """The distance between the means of two clusters on a line, (..., n) each, over their scatter."""
-    distance = abs(a.mean(-1) - b.mean(-1))
-    return distance / np.hypot(a.std(-1), b.std(-1))
+    return abs(a.mean(-1) - b.mean(-1)) / np.hypot(a.std(-1), b.std(-1))
 
 
 @measures("ls-persist")
@@ -179,10 +176,9 @@ def persist(repeats):
         low, high = sorted([one[-1], other[-1]], key=np.mean)
         whole.append(low.max() < high.min())
     then, end = np.transpose(ratios)
-    grown = end / then
     return Finding(
         f"distance over scatter {span(then, '.2g')} at separation, {span(end, '.2g')} at the end",
-        Every(np.log(grown)),
+        Every(np.log(end / then)),
         whole,
     )
 
@@ -258,8 +254,7 @@ def same_integrals(still):
     z = still[0].z
     found = integrals(still[0])
     apart = np.linalg.norm(found[:, None] - found, axis=2).max()
-    outwards = (found * z).sum(1, keepdims=True)
-    along = abs(found - outwards * z).max()
+    along = abs(found - (found * z).sum(1, keepdims=True) * z).max()
     return misprint(
         f"they differ by up to {apart:.2f}; corrected, the parts along the sphere by {along:.0e}",
         apart,
@@ -272,8 +267,9 @@ def same_integrals(still):
 def stationary(still, solids):
     *fixed, random = still
     largest = max(one.tangential.max() for one in (*fixed, *solids))
-    elsewhere = random.tangential.max()
-    return Finding(f"at most {largest:.0e}; at random points {elsewhere:.2f}", EXACT - largest)
+    return Finding(
+        f"at most {largest:.0e}; at random points {random.tangential.max():.2f}", EXACT - largest
+    )
 
 
 @measures("ls-fig-2-left")
@@ -292,11 +288,9 @@ def falls(by_tau):
 def linear(by_tolerance):
     slack, fit = np.transpose([best_line(r.thresholds, 0.1) for r in by_tolerance])
     beyond, worse = np.transpose([best_line(r.thresholds, 0.5) for r in by_tolerance])
-    near = counted(slack > 0)
-    far = (beyond > 0).sum()
     return Finding(
-        f"there is such a line for {near} tolerances (R2 from {fit.min():.3f}), "
-        f"up to tau = .5 for {far} (R2 from {worse.min():.3f})",
+        f"there is such a line for {counted(slack > 0)} tolerances (R2 from {fit.min():.3f}), "
+        f"up to tau = .5 for {(beyond > 0).sum()} (R2 from {worse.min():.3f})",
         slack.min(),
     )
 
@@ -305,11 +299,9 @@ def linear(by_tolerance):
 def lowers(by_tau):
     losses, plateau = even_places(by_tau)
     steps = -np.diff(losses), np.diff(losses, axis=0), losses - plateau
-    most = losses[-1, 1]
-    least = losses[0, -1]
     uniform = plateau[0, 0]
     return Finding(
-        f"2 places at tau = .5: {most:.3f}; 64 at .01: {least:.3f}, uniform {uniform:.3f}",
+        f"2 places at tau = .5: {losses[-1, 1]:.3f}; 64 at .01: {losses[0, -1]:.3f}, uniform {uniform:.3f}",
         *(EXACT + down.min() for down in steps),
     )
 
@@ -372,15 +364,13 @@ def nothing_moves(equal_means, constant, constant_slope):
 @measures("ls-overlap")
 def no_weights(overlapping, overlapping_moved):
     ratio = each_of(overlapping, "ratio")
-    n = each_of(overlapping, "n")
     best = each_of(overlapping, "best").max()
     moved = each_of(overlapping_moved, "best")
-    of_moved = span(moved)
-    power = np.polyfit(np.log(n), np.log(ratio), 1)[0]
     share = span(each_of(overlapping, "kappa"), ".2g")
+    power = np.polyfit(np.log(each_of(overlapping, "n")), np.log(ratio), 1)[0]
     return Finding(
         rf"ratio {listed(ratio, '.0f')}, $\kappa/\Theta$ {share}; the largest gap over all weights is {best:.2f} eps, "
-        f"with moved numbers {of_moved}",
+        f"with moved numbers {span(moved)}",
         ratio.min() - 10,
         0.01 - abs(power - 0.5),
         -best,
@@ -427,20 +417,17 @@ def other_losses(full_loss):
         texts.append(f"{loss}: {np.median(clusters):.0f} and {np.median(donut):.0f}")
         conditions += map(np.isfinite, (clusters, donut))
         conditions += [donut > clusters, np.isinf(bare)]
-    text = "median iterations for clusters and donut, " + "; ".join(texts)
-    return Finding(text, *conditions)
+    return Finding("median iterations for clusters and donut, " + "; ".join(texts), *conditions)
 
 
 @measures("ls-any-family")
 def any_family(to_the_end, random_features, linear_maps):
     at = np.concatenate([times_above_one(to_the_end), times_above_one(random_features)])
     mixed = np.isnan(at)
-    slowest = np.nanmax(at)
     others = [apart(runs) for runs in linear_maps.values()]
-    families = np.concatenate(others)
     return Finding(
-        f"{counted(mixed)} runs above 1 stay mixed; the slowest takes {slowest:,.0f} iterations; from a tight "
-        f"start {counted(families)} of random features, bumps and splines separate",
+        f"{counted(mixed)} runs above 1 stay mixed; the slowest takes {np.nanmax(at):,.0f} iterations; from a tight "
+        f"start {counted(np.concatenate(others))} of random features, bumps and splines separate",
         ~mixed,
         *others,
     )
@@ -453,8 +440,7 @@ def cube_tells(phase_diagram):
         cube = one.eps**3 / one.tau
         missed.append([one.misfit(cube), one.misfit(one.eps**2 / one.tau)])
         at = np.where(one.separated, one.steps, np.inf)
-        latest = at[cube < 0.101].max()
-        early.append(latest < at[cube > 99].min())
+        early.append(at[cube < 0.101].max() < at[cube > 99].min())
         ordered.append(spearmanr(cube, at)[0])
         flow.append(spearmanr(cube, at * one.tau)[0])
     by_cube, by_square = np.transpose(missed)
@@ -482,18 +468,13 @@ def spread_squared(blocks, thetas):
 @measures("ls-fig-3")
 def three_pairs(fig3):
     early, late, never = (fig3.separable_at.sel(panel=panel) for panel in PAIRS)
-    second = fig3.moved.sel(panel="third")
     third = fig3.moved.sel(panel="fourth")
     again = ", ".join("never" if np.isnan(at) else f"{at:,.0f}" for at in late)
-    parted = counted(np.isfinite(never))
-    way = span(third)
-    other = span(second)
     first = listed(early, ".0f")
-    later = late > 10 * early
     return Finding(
-        f"at {first}; at {again}; the third in {parted} "
-        f"seeds, its points move by {way} eps, those of the second by {other}",
-        later,
+        f"at {first}; at {again}; the third in {counted(np.isfinite(never))} "
+        f"seeds, its points move by {span(third)} eps, those of the second by {span(fig3.moved.sel(panel='third'))}",
+        late > 10 * early,
         np.isnan(never),
         0.25 - third,
     )
@@ -532,9 +513,8 @@ def mnist_rises(fig4_mnist):
 @measures("ls-fig-4-mnist-end")
 def mnist_in_the_end(fig4_mnist):
     parted = np.isfinite(fig4_mnist.separable_at)
-    best = fig4_mnist.accuracy.max("step")
     return Finding(
-        f"{counted(parted)} runs by iteration 5,000; right for at most {listed(best)}",
+        f"{counted(parted)} runs by iteration 5,000; right for at most {listed(fig4_mnist.accuracy.max('step'))}",
         parted,
     )
 
@@ -604,15 +584,11 @@ def blocks_then_separation(stories, fig5):
     last = fig5.alignment.isel(step=inside.sum("step") - 1)
     rise = (last / fig5.alignment.isel(step=0)).where(inside.any("step"), 0.0)
     highest = fig5.alignment.where(inside, 0.0).max()
-    by_kind = (rise / 2 - 1).stack(kind=("activation", "eps")).T
-    part_of_rise = span(part, ".2g")
-    iterations = span(donut.separable_at, "d")
-    times_start = span(rise, ".2g")
     return Finding(
-        f"{part_of_rise} of the rise, at iterations {iterations}; from wider starts, too, the "
-        f"alignment at separation is {times_start} times that at the start, at most {highest:.2f}",
+        f"{span(part, '.2g')} of the rise, at iterations {span(donut.separable_at, 'd')}; from wider starts, too, the "
+        f"alignment at separation is {span(rise, '.2g')} times that at the start, at most {highest:.2f}",
         part.max("activation") - 0.5,
-        *by_kind,
+        *(rise / 2 - 1).stack(kind=("activation", "eps")).T,
     )
 
 
@@ -620,14 +596,12 @@ def blocks_then_separation(stories, fig5):
 def warm_start(fig5):
     steps = fig5.recorded_steps
     between = (steps > 0) & (steps < fig5.separable_at.fillna(np.inf))
-    first = fig5.later.isel(step=0)
     highest = fig5.later.where(between).max("step")
     margins = np.log(highest).fillna(-1.0)
     close = margins.sel(activation="relu").where(fig5.eps < 4, drop=True)
     met = margins > 0
-    only_later = int((met & (first < 1)).sum())
     return Finding(
-        f"such a time in {counted(met)} runs, in {only_later} of them not "
+        f"such a time in {counted(met)} runs, in {(met & (fig5.later.isel(step=0) < 1)).sum():d} of them not "
         f"yet at the start; with ReLU up to 9 in {counted(close > 0)}",
         Every(close),
     )
@@ -659,12 +633,10 @@ def constant(still):
 @measures("ls-prop-b-3-constant")
 def no_minimum(still, parted):
     one = still[1]
-    down = one.negative(one.split)
     least = max(parted)
-    draws = len(parted)
     return Finding(
-        f"{down} of {len(one.split)} directions that part points go down on the circle; in {draws} tries the loss "
-        f"changes by {least:.1e} at most",
+        f"{one.negative(one.split)} of {len(one.split)} directions that part points go down on the circle; "
+        f"in {len(parted)} tries the loss changes by {least:.1e} at most",
         least,
     )
 
@@ -719,8 +691,7 @@ def stays_invariant(one_step):
 @measures("ls-step-1")
 def step_1(linear_errors, linear_powers):
     eps, gamma, tau, error = np.transpose(linear_errors)
-    law = eps**3 / tau**2 + gamma / tau
-    part = (error / law).max()
+    part = (error / (eps**3 / tau**2 + gamma / tau)).max()
     return Finding(
         f"at most {part:.2f} times it; powers {span(linear_powers)}",
         2 - part,
@@ -789,31 +760,28 @@ def free_uniform(vanilla, fig6_free):
     gap, accuracy = [], []
     for (d, _), runs in vanilla.items():
         for run in runs:
-            plateau = theory.simplified_plateau(run.config.tau, d)
-            gap.append(abs(run.loss[-1] - plateau))
+            gap.append(abs(run.loss[-1] - theory.simplified_plateau(run.config.tau, d)))
             accuracy.append(run.accuracy[-1])
     end = fig6_free.isel(step=-1)
     large = abs(end.loss - theory.simplified_plateau(0.2, 2))
-    right = np.append(accuracy, end.accuracy)
-    off = np.append(gap, large)
     few = f"loss within {np.max(gap):.0e}, accuracy {span(accuracy, '.2g')}"
     many = f"n = 2,000: {large.max():.0e}, {span(end.accuracy)}"
     return Finding(
         f"{few}; {many}",
-        Every(0.005 - off),
-        Every(0.5 - right),
+        Every(0.005 - np.append(gap, large)),
+        Every(0.5 - np.append(accuracy, end.accuracy)),
     )
 
 
 @measures("ls-fig-6-size")
 def full_size(fig6, uniform_size, uniform_batches):
     own, cap = (fig6.separable_at.sel(start=start) for start in ("ordinary", "cap"))
-    uniform = np.isfinite(uniform_size.separable_at.sel(d=2))
     small = np.isfinite(uniform_batches.separable_at)
     by_rate = [f"{counted(one)} at lr {one.lr.item():g}" for one in small]
     return Finding(
         f"from the network's own start at {listed(own, '.0f')}, from the cap at {listed(cap, '.0f')}; from the uniform "
-        f"start {counted(uniform)} within 16; in batches of 200 {', '.join(by_rate)}",
+        f"start {counted(np.isfinite(uniform_size.separable_at.sel(d=2)))} within 16; in batches of 200 "
+        f"{', '.join(by_rate)}",
         own <= 100,
         cap <= 100,
     )

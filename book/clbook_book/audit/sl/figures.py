@@ -39,10 +39,13 @@ def starts(panels: dict, at) -> Picture:
 def ratios(sets: dict[str, Sequence[Result]]) -> Picture:
     """{name: runs, a seed each}: the ratio of distances over the epochs."""
     fig, ((ax,),) = axes(width=7.6, height=3.4)
-    curves = {name: over_seeds(runs, "ratio").T for name, runs in sets.items()}
-    tones = {name: colour(k) for k, name in enumerate(sets)}
     first, *_ = sets.values()
-    ends = over_time(ax, first[0].steps, curves, tones)
+    ends = over_time(
+        ax,
+        first[0].steps,
+        {name: over_seeds(runs, "ratio").T for name, runs in sets.items()},
+        {name: colour(k) for k, name in enumerate(sets)},
+    )
     ax.axhline(1, color=MUTED, lw=0.8, ls=":")
     ax.set(xlabel="epoch", ylabel="ratio: equivalent / different", ylim=(0, None))
     legend(ax, loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=3)

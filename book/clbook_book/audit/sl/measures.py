@@ -305,9 +305,12 @@ def own_only_equivalent(paper, defaults):
 @measures("sl-loss-zero")
 def loss_zero(first, full):
     least = end(first, "floor")
-    reached = np.array([end(runs, "loss") for runs in full.values()])
     return ranges(
-        {"least loss": least, "reached on all samples": reached, "guessing": GUESSING},
+        {
+            "least loss": least,
+            "reached on all samples": np.array([end(runs, "loss") for runs in full.values()]),
+            "guessing": GUESSING,
+        },
         Every(GUESSING / 10 - least),
     )
 
@@ -316,8 +319,14 @@ def loss_zero(first, full):
 def own_better(paper, defaults):
     accuracy, random = over_epochs(paper), over_epochs(paper, "random")
     ahead = over_epochs(defaults) - over_epochs(defaults, "random")
-    label = "with PyTorch's width and dropout ahead by"
-    return ranges({"accuracy": accuracy, "random": random, label: ahead}, accuracy - random)
+    return ranges(
+        {
+            "accuracy": accuracy,
+            "random": random,
+            "with PyTorch's width and dropout ahead by": ahead,
+        },
+        accuracy - random,
+    )
 
 
 @measures("sl-own-fig-6b", SMALL, RANDOM)
@@ -344,9 +353,10 @@ def perfect_early(paper):
     trained = np.array([perfect_at(run, "pretrained") for run in paper])
     random = np.array([perfect_at(run, "random") for run in paper])
     last = paper[0].accuracy_at[-1]
-    earlier = np.minimum(random, last) - np.minimum(trained, last)
     text = f"{counted(trained <= last)}, at epochs {listed(trained, 'g')}; random {listed(random, 'g')}"
-    return Finding(text.replace("inf", "never"), earlier)
+    return Finding(
+        text.replace("inf", "never"), np.minimum(random, last) - np.minimum(trained, last)
+    )
 
 
 @measures("sl-partial", 0.3, 1)
@@ -354,8 +364,10 @@ def useful(p, sign, dose, untaught):
     """Accuracies at epoch 100: of symbols whose heavy contexts have probability p, and of untaught ones, both worse."""
     accuracy = end(dose[p], "pretrained")
     others = {start: values[: len(accuracy)] for start, values in untaught.items()}
-    numbers = {"accuracy": accuracy, **others}
-    return ranges(numbers, *(sign * (accuracy - values) for values in others.values()))
+    return ranges(
+        {"accuracy": accuracy, **others},
+        *(sign * (accuracy - values) for values in others.values()),
+    )
 
 
 @measures("sl-rq1")
@@ -407,8 +419,9 @@ def required(dose, untaught, split_gaps):
 def lemma(lemma):
     printed, corrected = lemma
     error = printed.min() if corrected.max() < 0.01 else np.nan
-    label = f"softmax off by {corrected.max():.0e}, exp(sim) by at least"
-    return ranges({label: error}, 0.01 - error)
+    return ranges(
+        {f"softmax off by {corrected.max():.0e}, exp(sim) by at least": error}, 0.01 - error
+    )
 
 
 @measures("sl-prop-a-2")
@@ -541,9 +554,12 @@ def uneven_pair(own_uneven, own):
 
 @measures("sl-own-longer")
 def one_uneven_longer(own, replaced):
-    longer = close_at(own[ONE][0].steps, over_seeds(own[ONE], "equivalent").T)
-    even = close_at(replaced.step.values, replaced.equivalent.values)
-    return compared({"epochs until half": longer, "even data": even})
+    return compared(
+        {
+            "epochs until half": close_at(own[ONE][0].steps, over_seeds(own[ONE], "equivalent").T),
+            "even data": close_at(replaced.step.values, replaced.equivalent.values),
+        }
+    )
 
 
 @measures("sl-own-less-useful")

@@ -38,14 +38,12 @@ def lowest_is_even(lowest, views_at_minimum):
 def clusters_live(life):
     gaps = gap_ratio(life)
     early, late, end = gaps.sel(start="cap").transpose("moment", "seed").values
-    other = gaps.sel(start="uniform").isel(moment=1)
-    text = (
+    return Finding(
         f"gaps between clusters are {listed(early, '.0f')} times those within at iteration 104, "
         f"{listed(late, '.1f')} times at 3,122, {listed(end, '.1f')} times at 20,000; from a uniform "
-        f"start at lr = 10: {listed(other, '.1f')} times at 3,122"
+        f"start at lr = 10: {listed(gaps.sel(start='uniform').isel(moment=1), '.1f')} times at 3,122",
+        Every(np.log(np.minimum(early, late) / 2)),
     )
-    worst = np.minimum(early, late)
-    return Finding(text, Every(np.log(worst / 2)))
 
 
 @measures("img-simclr-uncovers")
@@ -88,12 +86,14 @@ def formula(still):
     even, one, _ = still
     off = max(abs(rewritten(result, True) - result.loss_mean) for result in still)
     right = max(abs(rewritten(result, False) - result.loss_mean) for result in still)
-    text = (
+    return misprint(
         f"{rewritten(even, True):.2f} instead of {even.loss_mean:.4f} at even points, "
         f"{rewritten(one, True):.2f} instead of {one.loss_mean:.4f} at one place; "
-        f"corrected, off by {right:.0e}"
+        f"corrected, off by {right:.0e}",
+        off,
+        right,
+        EXACT,
     )
-    return misprint(text, off, right, EXACT)
 
 
 # Section 3: minimisers, and the uniform start.
@@ -109,8 +109,7 @@ def by_setting(record) -> dict:
     table = {}
     for at in reached(record):
         setting = at.net.item(), at.depth.item(), at.d.item(), at.loss.item()
-        rates = table.setdefault(setting, {})
-        rates.setdefault(at.lr.item(), []).append(at.item())
+        table.setdefault(setting, {}).setdefault(at.lr.item(), []).append(at.item())
     return table
 
 
@@ -134,13 +133,13 @@ def clusters_come(net: str, depth: int, uniform, uniform_large) -> Finding:
     came = np.isfinite(reached(mine))
     stayed = came & (mine.accuracy.isel(step=-1) >= CLUSTERED)
     gentle = came[mine.lr.isin(BELOW[net, depth])]
-    text = (
+    return Finding(
         f"at the best rate {np.sum(found)} of {np.size(found)} runs cluster{when}; at all rates "
         f"{counted(came)}, below the stability limit {counted(gentle)}, and {stayed.sum():d} still have "
         f"clusters at the end; at LS's size {counted(large.any('step'))} within {size.recorded_steps.max():.0f} "
-        f"iterations, and {large[..., -1].sum():d} have them then"
+        f"iterations, and {large[..., -1].sum():d} have them then",
+        *found,
     )
-    return Finding(text, *found)
 
 
 @measures("va-uniform-deep-stay")
@@ -205,8 +204,12 @@ def come_off_the_sphere(off_sphere):
 def identity(identity_kernel):
     printed, corrected = np.transpose(identity_kernel)
     right = corrected.max()
-    text = f"as printed off by {span(printed, '.2g')}; corrected: {right:.0e}"
-    return misprint(text, printed.max(), right, EXACT)
+    return misprint(
+        f"as printed off by {span(printed, '.2g')}; corrected: {right:.0e}",
+        printed.max(),
+        right,
+        EXACT,
+    )
 
 
 @measures("va-theorem-4-2-vanilla")
@@ -254,14 +257,10 @@ def explicit_kernel(explicit):
 @measures("va-prop-4-4")
 def wide_kernel(wide):
     first, *_, last = wide["isotropic"]
-    shifted = span(wide["shifted"][-1], ".2g")
-    stretched = span(wide["stretched"][-1], ".2g")
-    text = (
-        f"error {span(first, '.2g')} at M = 64, {span(last, '.2g')} at 16,384; there {shifted} for "
-        f"entries of mean 1, {stretched} for rows with mean zero and unequal variances"
-    )
     return Finding(
-        text,
+        f"error {span(first, '.2g')} at M = 64, {span(last, '.2g')} at 16,384; there "
+        f"{span(wide['shifted'][-1], '.2g')} for entries of mean 1, "
+        f"{span(wide['stretched'][-1], '.2g')} for rows with mean zero and unequal variances",
         np.log(first / last),
         0.05 - last,
     )
@@ -287,8 +286,7 @@ def cluster_velocity(printed, trained):
     found, orders = [], []
     for when, one in (("at the start", printed), ("after 50 steps", trained)):
         p = powers(one["delta"], one["errors"])
-        smallest = span(one["errors"][0], ".0e")
-        found.append(rf"{when} p = {span(p)}; {smallest} at $\delta$ = .003")
+        found.append(rf"{when} p = {span(p)}; {span(one['errors'][0], '.0e')} at $\delta$ = .003")
         orders.append(p - ORDER)
     return Finding(rf"error ~ $\delta^p$, {'; '.join(found)}", *orders)
 
@@ -332,10 +330,9 @@ def small_lost(lost, lost_wide):
         best = record["tail"].max("step")
         small, equal = best.sel(ratio=0.05), best.sel(ratio=1.0)
         texts.append(f"cap {cap:g}: at best {listed(small)}, at equal sizes {listed(equal)}")
-    whole = lost_wide.accuracy.sel(ratio=0.05).max("step")
     return Finding(
         f"of its points are beside one of their own, {'; '.join(texts)}; there the 10-NN accuracy of all points, with "
-        f"those of the small cluster, comes to {span(whole)}",
+        f"those of the small cluster, comes to {span(lost_wide.accuracy.sel(ratio=0.05).max('step'))}",
         (CLUSTERED - small).max(),
         (equal - small).values,
     )
@@ -379,9 +376,8 @@ def on_a_line(tight):
     runs = tight["centres on a line"]
     p = by_delta(runs, "off_mean")
     blocks = by_delta(runs, "off_blocks")
-    errors = errors_of(runs, "off_mean")
     return Finding(
-        f"error {span(errors, '.2g')}, p = {span(p, 'z.2f')}; with all blocks of the kernel "
+        f"error {span(errors_of(runs, 'off_mean'), '.2g')}, p = {span(p, 'z.2f')}; with all blocks of the kernel "
         f"{span(blocks, '.2f')}",
         0.5 - p,
         blocks - ORDER,
@@ -422,8 +418,8 @@ def by_15(uniform):
 
 @measures("va-free-uniform")
 def free_uniform(free):
-    plateaus = [theory.sphere_plateau(BASE.tau, d, 1) for d in free.d.values]
     end = free.isel(step=-1)
+    plateaus = [theory.sphere_plateau(BASE.tau, d, 1) for d in free.d.values]
     gap = abs(end.recorded_loss - xarray.DataArray(plateaus, dims="d"))
     return Finding(
         f"loss within {gap.max():.0e}, accuracy {span(end.accuracy)}",
