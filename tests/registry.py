@@ -22,7 +22,6 @@ from clbook.experiments import (
     why,
     words,
 )
-from clbook.experiments.alignment import surrogate
 from clbook.experiments.content_style import projector
 from clbook.experiments.images import emergence
 from clbook.experiments.modadd import lookup
@@ -30,7 +29,7 @@ from clbook.training.settings import Settings
 from clbook_book.audit.cs import encoders
 from clbook_book.audit.ls import batches
 from clbook_book.audit.ls import variants as maps
-from clbook_book.audit.sa import copies, weights
+from clbook_book.audit.sa import copies, surrogate, weights
 from clbook_book.audit.sl import coin, training
 from clbook_book.audit.va import experiment as va
 from clbook_book.course.alignment import play

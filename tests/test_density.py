@@ -10,11 +10,11 @@ import pytest
 
 ROOT = pathlib.Path(__file__).parent.parent
 TOTALS = {  # nodes of a part, at most
-    "clbook": 87_620,
+    "clbook": 86_000,
     "book/clbook_book/live": 12_300,
     "book/clbook_book/records": 3_620,
     "book/clbook_book/course": 43_980,
-    "book/clbook_book/audit": 46_840,
+    "book/clbook_book/audit": 47_990,
 }
 FUNCTION = 60  # lines of one function, at most, without its docstring
 

@@ -9,11 +9,9 @@ import torch
 from torch.autograd.functional import hessian, jacobian
 
 from clbook import theory
-from clbook.experiments.alignment import surrogate
-from clbook.experiments.alignment.surrogate import Config, batches, table, views
 from clbook.training.streams import stream
-from clbook_book.audit.sa import lemmas
-from clbook_book.audit.sa.lemmas import batch_losses
+from clbook_book.audit.sa import lemmas, surrogate
+from clbook_book.audit.sa.surrogate import Config, batches, logits, table, views
 from clbook_book.audit.sa.weights import (
     Free,
     OnNetwork,
@@ -24,6 +22,13 @@ from clbook_book.audit.sa.weights import (
 )
 
 SMALL = Config(classes=3, n=9, batch=6, d=3, tau=0.7, eta=0.1, steps=3, record_every=1)
+
+
+def batch_losses(tables, counts, labels, tau):
+    """(2,) a batch's losses (SA Sec. 3), CL's at Sigma^CL and NSCL's at Sigma^NSCL, the tables (2, n, 2n)."""
+    pull = (tables / tau)[..., len(counts) :].diagonal(dim1=-2, dim2=-1)
+    push = logits(tables, counts, labels, tau).logsumexp(-1)
+    return ((push - pull) * counts).sum(-1) / counts.sum()
 
 
 def network(config):

@@ -11,11 +11,11 @@ import pytest
 import torch
 import toy_program as toy
 
-from clbook.experiments.alignment import surrogate
 from clbook.training import loop, optim
 from clbook.training.loop import State, Training, follow, one_thread, recorded_times, training_of
 from clbook.training.settings import Outcome, Settings, setting
 from clbook.training.streams import SEEDS, Draws, stream, streams
+from clbook_book.audit.sa import surrogate
 
 
 def test_each_run_has_the_rows_of_its_recorded_times_and_ends_by_itself():

@@ -1,6 +1,6 @@
 """Is self-supervision secretly supervised? The chapter's training.
 
-`experiment` trains a network for each loss, `surrogate` lets similarities descend by themselves, without a network.
+`experiment` trains a network for each loss; `gaps` compares the losses at points that no network made.
 """
 
 from clbook.experiments.alignment.experiment import (

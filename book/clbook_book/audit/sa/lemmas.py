@@ -6,12 +6,12 @@ import math
 
 import numpy as np
 import torch
-from torch import Tensor
-from torch.autograd.functional import hessian
+from torch.func import jacfwd
 from torch.nn.functional import normalize
 
 from clbook import theory
-from clbook.experiments.alignment.surrogate import (
+from clbook.training.streams import stream
+from clbook_book.audit.sa.surrogate import (
     Config,
     batch_gradients,
     batches,
@@ -20,7 +20,6 @@ from clbook.experiments.alignment.surrogate import (
     table,
     views,
 )
-from clbook.training.streams import stream
 
 SETS = {
     "CIFAR-10": (10, 50_000, 1000),
@@ -39,24 +38,18 @@ def batch_curvature(config: Config) -> np.ndarray:
     z1, z2, labels = views(config)
     counts = batches(config)[0].double()
     sims = table(z1, z2)
-    found = [
-        hessian(
-            lambda s, k=k: batch_losses(s.expand(2, -1, -1), counts, labels, config.tau)[k], sims
-        )
-        .flatten(2)
-        .flatten(0, 1)
-        for k in range(2)
-    ]
-    return (
-        2 * config.tau**2 * config.batch * torch.linalg.eigvalsh(torch.stack(found)).amax(1).numpy()
-    )
+
+    def gradients(sims):
+        return batch_gradients(sims, counts, labels, config.tau).flatten(1)
+
+    hessians = jacfwd(gradients)(sims).flatten(2)  # (2, n 2n, n 2n)
+    return 2 * config.tau**2 * config.batch * torch.linalg.eigvalsh(hessians).amax(1).numpy()
 
 
 def mean_mass(sims: torch.Tensor, keys: torch.Tensor, tau: float) -> torch.Tensor:
     """tau log(Z / |S|) of every anchor (n,) of a table `sims` (n, 2n), whose keys S are those where `keys` is True."""
     masses = (sims / tau).masked_fill(~keys, -math.inf).logsumexp(1)
-    counts = keys.sum(1).to(sims.dtype)
-    return tau * (masses - counts.log())
+    return tau * (masses - keys.sum(1).to(sims.dtype).log())
 
 
 def mass_shares(sims: torch.Tensor, labels: torch.Tensor, tau: float) -> np.ndarray:
@@ -69,8 +62,7 @@ def mass_shares(sims: torch.Tensor, labels: torch.Tensor, tau: float) -> np.ndar
     of_positives = mean_mass(sims, full & ~negative, tau)
     of_negatives = mean_mass(sims, negative, tau)
     sets = max(float(of_positives.abs().max()), float(of_negatives.abs().max()))
-    ratio = float((of_positives - of_negatives).abs().max()) / 2
-    return np.array([sets, ratio])
+    return np.array([sets, float((of_positives - of_negatives).abs().max()) / 2])
 
 
 def anchors(
@@ -159,26 +151,8 @@ def quotients(config: Config) -> list[float]:
     push = torch.zeros_like(sims)
     push[0, -2], push[0, -1] = 1e-3, -1e-3
     g = gradient(sims)
-    moved = gradient(sims + push) - gradient(sims)
     squares = g.square().sum() / (g.square().sum(1) / often).sum()
+    moved = gradient(sims + push) - g
     steepness = 2 * config.tau**2 * config.batch * moved.norm() / push.norm()
     size = config.tau * (config.batch / 2) ** 0.5 * g.norm()
     return [float(squares), float(steepness), float(size)]
-
-
-def batch_losses(tables: Tensor, counts: Tensor, labels: Tensor, tau: float | Tensor) -> Tensor:
-    """(..., 2) a batch's losses (SA Sec. 3), CL's at Sigma^CL and NSCL's at Sigma^NSCL.
-
-    Args:
-        tables: (..., 2, n, 2n) Sigma^CL and Sigma^NSCL.
-        counts, labels: (..., n).
-        tau: a number or (..., 1, 1, 1).
-    """
-    n = counts.shape[-1]
-    views = (tables / tau)[..., n:]
-    pull = views.diagonal(dim1=-2, dim2=-1)  # (..., 2, n)
-    scores = logits(tables, counts, labels, tau)
-    push = scores.logsumexp(-1)
-    counts = counts[..., None, :]
-    anchors = (push - pull) * counts
-    return anchors.sum(-1) / counts.sum(-1)

@@ -122,11 +122,10 @@ def grows(from_one_angle, tables_from_one_angle):
     in_log = straight(np.log(steps), logs)  # like a power
     grown = distance[:, -1] / distance[:, 0]
     times = span(grown, ",.0f")
-    between = steps[-1] - steps[0]
     errors = f"errors {span(in_time)} in the time, {span(in_log)} in its logarithm"
     tables = ", ".join(f"{name} {span(v)}" for name, v in tables_from_one_angle.items())
     return Finding(
-        f"grown {times} times in {between} steps; {errors}; similarities part too, at the end {tables}",
+        f"grown {times} times in {steps[-1] - steps[0]} steps; {errors}; similarities part too, at the end {tables}",
         Every(np.log(in_log / in_time)),
         Every(np.log10(grown) - 3),
     )
@@ -178,9 +177,8 @@ def weights_part(long_pairs):
     growth = [np.diff(run.gap[:, NSCL]).min() for run in long_pairs]
     cka = np.array([r.cka[:, NSCL].min() for r in long_pairs])
     rsa = np.array([r.rsa[:, NSCL].min() for r in long_pairs])
-    gap = final(long_pairs, "gap")
     return ranges(
-        {"gap at the end": gap, "CKA at least": cka, "RSA": rsa},
+        {"gap at the end": final(long_pairs, "gap"), "CKA at least": cka, "RSA": rsa},
         *map(Every, (growth, cka - 0.5, rsa - 0.5)),
     )
 
@@ -195,12 +193,14 @@ def close(digits, long_pairs, long_lars):
     short = np.array([run.distances[:, 0, 0] for run in digits])  # (seeds, times) rho
     longer = least_rho(final(long_pairs))
     lars = least_rho(at_end(long_lars, "cka", "nscl")[0])
-    numbers = {
-        "rho after 200 iterations at most": short.max(1),
-        "after 600 at least": longer,
-        "after 3,000 with LARS at least": lars,
-    }
-    return ranges(numbers, *(Every(0.5 - rho) for rho in (short.max(1), longer, lars)))
+    return ranges(
+        {
+            "rho after 200 iterations at most": short.max(1),
+            "after 600 at least": longer,
+            "after 3,000 with LARS at least": lars,
+        },
+        *(Every(0.5 - rho) for rho in (short.max(1), longer, lars)),
+    )
 
 
 @measures("sa-bound-tightens")
@@ -254,12 +254,11 @@ def loss_gap(loss_gaps):
 def theorem_1(coupled, repeats, fresh_repeats):
     careful = worst(coupled, lambda r: r.drift[1:] / r.posterior[1:])
     stated = worst(coupled, lambda r: r.posterior[1:] / r.bound[1:])
-    least = 1 / worst(coupled, of_bound)
     shared = np.array([of_bound(run)[-1] for run in repeats if run.config.batch == 1024])
     return Finding(
         f"drift / a posteriori at most {careful:.4f}, a posteriori / Theorem 1 at most {stated:.3f}, in "
-        f"{len(coupled)} runs; Theorem 1 is at least {least:.0f} times the drift. With repeats the drift is "
-        f"{span(shared)} times Theorem 1, with a view for each place {span(fresh_repeats)}",
+        f"{len(coupled)} runs; Theorem 1 is at least {1 / worst(coupled, of_bound):.0f} times the drift. With repeats "
+        f"the drift is {span(shared)} times Theorem 1, with a view for each place {span(fresh_repeats)}",
         1 + ROOM - careful,
         1 + ROOM - stated,
         Every(shared - 1),
@@ -299,10 +298,9 @@ def exponent(moving_exponents, coupled):
     values = np.array([*moving_exponents.values()])
     moved = [run.positives for run in coupled]  # over S / (tau N)
     # If positives could move further than this, so small a sum of step sizes would not be needed.
-    least = values / max(1.0, *moved)
     return Finding(
         f"the exponent is then at least {listed(values, '.0f')}; in runs positives move {span(moved)} of S / (tau N)",
-        least.min() - 1,
+        (values / max(1.0, *moved)).min() - 1,
     )
 
 
@@ -316,8 +314,12 @@ def prefactor(imagenet_batches):
     of_smallest = 128**0.5 * np.array(inside)
     by_tau["of the smallest table's norm, for the last two"] = of_smallest
     batches = sorted({batch for batch, _ in imagenet_batches})
-    before = f"factor / N at B = {listed(batches, 'd')}, "
-    return lists(by_tau, 0.2 - max(inside), of_smallest.min() - 0.2, before=before)
+    return lists(
+        by_tau,
+        0.2 - max(inside),
+        of_smallest.min() - 0.2,
+        before=f"factor / N at B = {listed(batches, 'd')}, ",
+    )
 
 
 @measures("sa-rho")
@@ -331,8 +333,7 @@ def photo_leads(photographs) -> dict:
     found = {}
     for name, record in photographs.items():
         for key in ("cka", "rsa"):
-            late = record[key].isel(epoch=slice(2, None))
-            found[f"{name} {key.upper()}"] = ahead(late)
+            found[f"{name} {key.upper()}"] = ahead(record[key].isel(epoch=slice(2, None)))
     return found
 
 
@@ -346,9 +347,12 @@ def photo_order(photographs):
 @measures("sa-photo-throughout")
 def photo_throughout(photographs):
     over_time = photo_leads(photographs)
-    leads = {name: lead.min("epoch") for name, lead in over_time.items()}
     each = [one for lead in over_time.values() for one in lead.transpose("epoch", "seed")]
-    return lists(leads, *each, before="smallest lead of each seed: ")
+    return lists(
+        {name: lead.min("epoch") for name, lead in over_time.items()},
+        *each,
+        before="smallest lead of each seed: ",
+    )
 
 
 @measures("sa-decline")
@@ -406,7 +410,11 @@ def ce_dips(photographs, momentum, long_lars):
     found["digits CKA"] = rise(digits, "cka")
     found["50 classes CKA"] = rise(points, "cka")
     found["digits with LARS CKA"] = rise(long_lars, "cka")
-    return lists(found, *conditions, before="ends above its smallest value by: ")
+    return lists(
+        found,
+        *conditions,
+        before="ends above its smallest value by: ",
+    )
 
 
 @measures("sa-more-classes")
@@ -439,8 +447,7 @@ def subsets_decline(subsets, photographs):
         nscl = record.cka.sel(loss="nscl")
         changes[name] = last(nscl) - nscl.isel(epoch=3)
     before = f"on digits it falls in {counted(change < 0)} runs; in the mean over C it changes by: "
-    falls = [-one for one in changes.values()]
-    return lists(changes, *falls, form="+.2f", before=before)
+    return lists(changes, *(-one for one in changes.values()), form="+.2f", before=before)
 
 
 @measures("sa-photo-centres", "nccc")
@@ -547,11 +554,9 @@ def architectures(widths, photographs):
     for record in records:
         leads.append(ahead(last(record.cka)))
         gap = record["gap"].sel(loss=[*GAPS])
-        growth = last(gap) - gap.isel({time(gap): 1})
-        growths.append(growth.min("loss"))
-    means = [lead.mean() for lead in leads]
+        growths.append((last(gap) - gap.isel({time(gap): 1})).min("loss"))
     return Finding(
-        f"leads by {listed(means, '.3f')}; gaps grow by {span(growths)}",
+        f"leads by {listed([lead.mean() for lead in leads], '.3f')}; gaps grow by {span(growths)}",
         *leads,
         *map(Every, growths),
     )
@@ -566,24 +571,21 @@ def of_eq_15(run):
     """The distance of the weights after each step over what eq. 15 allows."""
     c, found = run.config, run.constants()
     added = c.eta * found["G"] * allowed(run) / c.tau
-    grown = (1 + found["beta"] * c.eta) * run.drift[:-1]
-    return run.drift[1:] / (grown + added)
+    return run.drift[1:] / ((1 + found["beta"] * c.eta) * run.drift[:-1] + added)
 
 
 @measures("sa-theorem-2")
 def theorem_2(encoders):
-    drifts = {name: worst(runs, of_bound) for name, runs in encoders.items()}
-    gradients = {name: worst(runs, of_lemma_7) for name, runs in encoders.items()}
-    steps = {name: worst(runs, of_eq_15) for name, runs in encoders.items()}
-    of_each = {"drift": drifts, "Lemma 7": gradients, "eq. 15": steps}
-    most = {name: [*found.values()] for name, found in of_each.items()}
-    runs = encoders["circle"] + encoders["network"]
-    infinite = counted([np.isinf(run.bound[-1]) for run in runs])
+    most = {}
+    for name, quotient in (("drift", of_bound), ("Lemma 7", of_lemma_7), ("eq. 15", of_eq_15)):
+        most[name] = [worst(runs, quotient) for runs in encoders.values()]
+    runs = [run for found in encoders.values() for run in found]
     below = sum(run.bound[-1] < run.triangle[-1] for run in runs)
     texts = [f"{name} {listed(values, '.2g')}" for name, values in most.items()]
     return Finding(
         f"left / right side at most, on the circle and for the network: {'; '.join(texts)}; at the end the bound is "
-        f"infinite in {infinite} runs, below the triangle inequality in {below}",
+        f"infinite in {counted([np.isinf(run.bound[-1]) for run in runs])} runs, below the triangle inequality in "
+        f"{below}",
         *(1 + ROOM - value for values in most.values() for value in values),
     )
 
@@ -605,9 +607,8 @@ def remainder(run):
 
 def of_eq_7(run):
     """How much the surrogate misses after each step, over what eq. 7 allows."""
-    grown = growth(run.config) * run.missed
     pulled = run.config.eta * run.constants()["C"] * run.pull
-    return run.missed[1:] / (grown + pulled + remainder(run))[:-1]
+    return run.missed[1:] / (growth(run.config) * run.missed + pulled + remainder(run))[:-1]
 
 
 @measures("sa-eq-9")
@@ -663,8 +664,6 @@ def cosines(runs) -> np.ndarray:
 def free_surrogate(free, circles, networks, wide_networks, free_near):
     dimensions = [*free]
     found = np.array([cosines(runs) for runs in free.values()])  # (d, seeds)
-    rises = np.diff(found, axis=0)
-    at_128 = found[dimensions.index(128)]
     others = {
         "circle": cosines(circles),
         "network": cosines(networks),
@@ -674,7 +673,7 @@ def free_surrogate(free, circles, networks, wide_networks, free_near):
     return Finding(
         f"cosine at d = {listed(dimensions, 'd')}: {listed(found.mean(1))}; "
         + "; ".join(f"{name} {span(values)}" for name, values in others.items()),
-        *map(Every, (*rises, at_128 - 0.8)),
+        *map(Every, (*np.diff(found, axis=0), found[dimensions.index(128)] - 0.8)),
         *(Every(0.5 - values) for values in others.values()),
     )
 
@@ -682,12 +681,11 @@ def free_surrogate(free, circles, networks, wide_networks, free_near):
 @measures("sa-repeated-anchors")
 def repeated_anchors(sides):
     distinct = sides["distinct"]
-    repeated = sides["repeated"].mean(0)
     squares, lipschitz, size = distinct.max(0)
     error = abs(distinct[:, 0] - 1).max()
     return Finding(
         f"left / right in eqs. 10, 11, 13: {listed([squares, lipschitz, size])}; with repeats "
-        f"{listed(repeated, '.0f')}",
+        f"{listed(sides['repeated'].mean(0), '.0f')}",
         1e-12 - error,
         1 - lipschitz,
         1 - size,
@@ -747,12 +745,10 @@ def lemma_6(masses, coupled):
 def lemma_8(coupled):
     def right(run):
         c = run.config
-        of_losses = allowed(run) / (c.tau * c.batch**0.5)
-        return of_losses + run.path / (2 * c.tau**2 * c.batch)
+        return allowed(run) / (c.tau * c.batch**0.5) + run.path / (2 * c.tau**2 * c.batch)
 
     def steps(run):
-        after = np.append(run.path[1:], run.drift[-1])
-        return after / (run.path + run.config.eta * right(run))
+        return np.append(run.path[1:], run.drift[-1]) / (run.path + run.config.eta * right(run))
 
     gradient, step = worst(coupled, lambda run: run.gaps / right(run)), worst(coupled, steps)
     return Finding(

@@ -14,12 +14,12 @@ from torch.nn.functional import normalize
 
 from clbook import augment, data, sweep, theory
 from clbook.experiments import alignment
-from clbook.experiments.alignment import surrogate
+from clbook.experiments.alignment import gaps
 from clbook.experiments.alignment.experiment import BASE_BATCH, NAMES, POWERS, angle, pca_angle
 from clbook.experiments.alignment.experiment import Config as Plain
 from clbook.experiments.alignment.experiment import run as plain
 from clbook.results.sweep import combined
-from clbook_book.audit.sa import lemmas, weights
+from clbook_book.audit.sa import lemmas, surrogate, weights
 from clbook_book.audit.sa.copies import Config, run
 from clbook_book.course.alignment.runs import nscl
 from clbook_book.course.photographs import runs as pictures
@@ -287,8 +287,9 @@ def long_lars(results):
     Keeps:
         within: share of the variance of the unit embeddings that is within classes.
     """
-    columns = over_time(results, "cka", "rsa", "gap")
-    return columns | {"within": np.array([within(r) for r in results], np.float32)}
+    return over_time(results, "cka", "rsa", "gap") | {
+        "within": np.array([within(r) for r in results], np.float32)
+    }
 
 
 COUNTS = (2, 3, 5, 7, 10)  # of classes
@@ -405,12 +406,7 @@ def loss_gaps(seeds=FIVE) -> dict[float, np.ndarray]:
     """{tau: (seeds, classes, 2) DCL and CL minus NSCL} of random embeddings."""
     found = {}
     for tau in (0.5, 1.0):
-        base = surrogate.Config(n=512, batch=512, tau=tau)
-        rows = []
-        for s in seeds:
-            configs = [base.replace(classes=c, seed=s) for c in CLASSES]
-            rows.append([surrogate.loss_gaps(config) for config in configs])
-        found[tau] = np.array(rows)
+        found[tau] = np.array([[gaps.loss_gaps(512, c, tau, s) for c in CLASSES] for s in seeds])
     return found
 
 
@@ -419,8 +415,16 @@ def loss_gaps(seeds=FIVE) -> dict[float, np.ndarray]:
 
 def of_descent(name, run, configs, asked, seeds=FIVE, **derived):
     """`recorded` for descent on similarities or on weights, but for the tables at its end."""
-    keep = fields("final", **derived)
-    return recorded(name, run, configs, keep, seeds, curves=("drift",), start=0.3, record=asked)
+    return recorded(
+        name,
+        run,
+        configs,
+        fields("final", **derived),
+        seeds,
+        curves=("drift",),
+        start=0.3,
+        record=asked,
+    )
 
 
 def positives(result) -> float:
@@ -605,10 +609,8 @@ def anchors():
 def softmax_curvature():
     """Largest eigenvalue of Diag(p) - pp', at p = (1/2, 1/2) and at 10,000 random p."""
     rng = np.random.default_rng(0)
-    half = [0.5, 0.5, 0, 0, 0]
-    p = np.vstack([half, rng.dirichlet(np.full(5, 0.5), 10_000)])
-    others = np.eye(5) - p[:, :, None]
-    return np.linalg.eigvalsh(p[:, None] * others).max(1)
+    p = np.vstack([[0.5, 0.5, 0, 0, 0], rng.dirichlet(np.full(5, 0.5), 10_000)])
+    return np.linalg.eigvalsh(p[:, None] * (np.eye(5) - p[:, :, None])).max(1)
 
 
 @functools.cache

@@ -13,11 +13,11 @@ from torch.func import jacfwd, vmap
 from torch.nn.functional import normalize
 
 from clbook import theory
-from clbook.experiments.alignment.surrogate import Config, Coupled, batch_gradients, views
 from clbook.training.loop import State
 from clbook.training.optim import sgd
 from clbook.training.settings import Outcome, quantity
 from clbook.training.streams import stream
+from clbook_book.audit.sa.surrogate import Config, Coupled, batch_gradients, so_far, views
 
 WEIGHTS, DIRECTION = 3, 4  # purposes of the streams of random numbers
 ROUNDS, MOVE = 5, 1e-5  # of the power iteration for beta: steps, and their length
@@ -117,12 +117,9 @@ class Circle(Result):
 
         |R| <= |dw|^2 sqrt(24 n) / 2, from (a - b)^4 <= 8 (a^4 + b^4).
         """
-        return {
-            "G": CIRCLE_G,
-            "beta": circle_beta(self.config.tau),
-            "C": max(1.0, float(self.stretch.max()) - 1),
-            "M": math.sqrt(24 * self.config.n),
-        }
+        c = self.config
+        known = {"G": CIRCLE_G, "beta": circle_beta(c.tau), "M": math.sqrt(24 * c.n)}
+        return super().constants() | known
 
 
 class OnWeights(Coupled):
@@ -141,8 +138,9 @@ class OnWeights(Coupled):
         s.weights = [torch.stack([s.start, s.start], 1), torch.stack([w, w], 1)]
         directions = []
         for config in self.configs:
-            generator = stream(config.seed, DIRECTION)
-            directions.append(torch.randn(w.shape[1], dtype=w.dtype, generator=generator))
+            directions.append(
+                torch.randn(w.shape[1], dtype=w.dtype, generator=stream(config.seed, DIRECTION))
+            )
         s.way = torch.stack(directions)
 
     def begun(self, config: Config) -> tuple[torch.Tensor, torch.Tensor]:
@@ -176,13 +174,13 @@ class OnWeights(Coupled):
 
     def forward(self, s, drawn, t):
         tables, w = (x.detach() for x in s.weights)
-        seen = torch.cat([tables.sum(-1).flatten(1), w.flatten(1)], -1)
-        return seen, None  # the losses' gradients are written out, see `slopes`
+        # The losses' gradients are written out, see `slopes`.
+        return torch.cat([tables.sum(-1).flatten(1), w.flatten(1)], -1), None
 
     def step(self, s, drawn, losses, t):
         tables, w = (x.detach() for x in s.weights)
-        pulls = batch_gradients(tables, self.counts(s, t), s.labels, s.tau)
         slopes, _ = self.slopes(s, w, t)
+        pulls = batch_gradients(tables, self.counts(s, t), s.labels, s.tau)
         return {"weights": sgd([tables, w], [pulls, slopes], s.eta)}
 
     # What is recorded.
@@ -243,17 +241,15 @@ class OnWeights(Coupled):
         c, steps = head["config"], columns["steps"]
         if self.wants("bound", "triangle"):
             G, beta = self.smoothness_of(c, columns)
-            sums = c.eta * steps  # of the step sizes so far
-            bounds = []
-            for eta in sums / c.steps:  # T steps of this size
-                bounds.append(
+            columns["bound"] = np.array(
+                [
                     theory.weight_bound(c.classes, c.batch, c.steps, eta, c.tau, c.delta, G, beta)
-                )
-            columns["bound"] = np.array(bounds)
-            columns["triangle"] = 4 * G * sums / c.tau
-        always = {name: columns[name] for name in ("steps", "drift", "moved", "missed")}
-        kept = {name: value for name, value in columns.items() if name in self.record}
-        return self.Result(**head, **always, **kept)
+                    for eta in so_far(c, steps)
+                ]
+            )
+            columns["triangle"] = 4 * G * c.eta * steps / c.tau
+        names = ("steps", "drift", "moved", "missed", *self.record)
+        return self.Result(**head, **{name: columns[name] for name in names})
 
 
 def length(x: torch.Tensor) -> torch.Tensor:

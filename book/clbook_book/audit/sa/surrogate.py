@@ -13,10 +13,11 @@ import math
 import numpy as np
 import torch
 from torch import Tensor
-from torch.nn.functional import cosine_similarity, normalize
+from torch.nn.functional import cosine_similarity
 
-from clbook import losses, theory
+from clbook import theory
 from clbook.data import balanced_labels
+from clbook.experiments.alignment import gaps
 from clbook.training.loop import State, Training
 from clbook.training.optim import sgd
 from clbook.training.settings import (
@@ -30,7 +31,7 @@ from clbook.training.settings import (
 )
 from clbook.training.streams import stream
 
-POINTS, BATCHES, CLASSES = range(3)  # purposes of the streams of random numbers
+BATCHES = 1  # purpose of the stream of random numbers; 0 is that of the points
 DRAWN = 2**22  # most places in batches that are drawn at once
 
 
@@ -41,14 +42,12 @@ class Config(Settings):
     The tables' shape is that of n: all that does not change it may differ between the runs of one program.
     """
 
-    classes: int = setting(
-        20, "number of classes C, of equal size", low=2, high=1000, log=True, each=True
-    )
-    n: int = setting(200, "number of points N, all classes together", low=4, high=2000, log=True)
-    batch: int = setting(128, "batch size B", low=2, high=10_000, log=True, each=True)
-    eta: float = setting(1.0, "step size", above=0.0, high=1e4, log=True, each=True)
-    tau: float = setting(2.0, "temperature", low=1e-3, high=100.0, log=True, each=True)
-    steps: int = setting(100, "steps T", unit="steps", low=1, high=100_000, log=True)
+    classes: int = setting(20, "number of classes C, of equal size", low=2, high=1000, each=True)
+    n: int = setting(200, "number of points N, all classes together", low=4, high=2000)
+    batch: int = setting(128, "batch size B", low=2, high=10_000, each=True)
+    eta: float = setting(1.0, "step size", above=0.0, high=1e4, each=True)
+    tau: float = setting(2.0, "temperature", low=1e-3, high=100.0, each=True)
+    steps: int = setting(100, "steps T", unit="steps", low=1, high=100_000)
     replacement: bool = setting(
         False, "draw batches with replacement, as SA write, so that points repeat", each=True
     )
@@ -57,12 +56,9 @@ class Config(Settings):
         "probability with which the bounds may fail",
         above=0.0,
         high=0.999,
-        log=True,
         each=True,
     )
-    d: int = setting(
-        16, "dimensions of the embeddings at the start", low=2, high=1000, log=True, each=True
-    )
+    d: int = setting(16, "dimensions of the embeddings at the start", low=2, high=1000, each=True)
     spread: float = setting(
         1.0,
         "standard deviation within a class; that of the class means is 1",
@@ -143,24 +139,10 @@ EACH_STEP = ("path", "gaps", "injections", "reweighting", "mass")  # what is rec
 SIMILARITIES = ("cka", "rsa", "gram_norm", "std", "rho", "r")
 
 
-def views(config: Config, labels: Tensor | None = None) -> tuple[Tensor, ...]:
-    """Points around random class means, and a view of each.
-
-    Returns:
-        z1, z2 (n, d), unit vectors in float64, and labels (n,).
-    """
-    generator = stream(config.seed, POINTS)
-    if labels is None:
-        labels = balanced_labels(config.n, config.classes)
-
-    def normal(rows):
-        return torch.randn(rows, config.d, generator=generator, dtype=torch.float64)
-
-    means = normal(config.classes)
-    within = normal(config.n)
-    noise = normal(config.n) / math.sqrt(config.d)
-    z = normalize(means[labels] + config.spread * within, dim=1)
-    return z, normalize(z + config.noise * noise, dim=1), labels
+def views(config: Config) -> tuple[Tensor, ...]:
+    """z1, z2 (n, d) and labels (n,) at the start of a run: `gaps.views`."""
+    c = config
+    return gaps.views(c.n, c.classes, c.seed, d=c.d, spread=c.spread, noise=c.noise)
 
 
 def table(z1: Tensor, z2: Tensor) -> Tensor:
@@ -225,17 +207,15 @@ def logits(sims: Tensor, counts: Tensor, labels: Tensor, tau: float | Tensor) ->
 
 def batch_gradients(tables: Tensor, counts: Tensor, labels: Tensor, tau: float | Tensor) -> Tensor:
     """(..., 2, n, 2n) gradients of `batch_losses` in the tables; arguments as there."""
-    n = counts.shape[-1]
     forces = logits(tables, counts, labels, tau).softmax(-1)
-    partner = forces[..., n:].diagonal(dim1=-2, dim2=-1)
+    partner = forces[..., counts.shape[-1] :].diagonal(dim1=-2, dim2=-1)
     partner.sub_(1)  # it pulls
     return forces * (shares(counts) / tau)
 
 
 def shares(counts: Tensor) -> Tensor:
     """(..., 1, n, 1) share of each anchor in the batch, 0 for points out of it; counts (..., n)."""
-    share = counts / counts.sum(-1, keepdim=True)
-    return share[..., None, :, None]
+    return (counts / counts.sum(-1, keepdim=True))[..., None, :, None]
 
 
 def injections(
@@ -252,31 +232,18 @@ def injections(
         The norm of the difference of the two batch gradients, the largest |p - q|_1 of an anchor and the largest
         Z_pos / Z_neg of an anchor, each (...).
     """
-    scores = logits(sims, counts, labels, tau)
-    p, q = scores.softmax(-1).unbind(-3)  # (..., n, 2n) each
+    p, q = logits(sims, counts, labels, tau).softmax(-1).unbind(-3)  # (..., n, 2n) each
     change = p - q
     of_anchors = change.norm(dim=-1)[..., None, :, None] * (shares(counts) / tau)
     injection = of_anchors.flatten(-3).norm(dim=-1)
     # p shares Z out among the keys, and q is 0 just at the positives.
     of_positives = (p * (q == 0)).sum(-1)  # (..., n)
-    of_negatives = (p * (q > 0)).sum(-1)
-    mass = of_positives / of_negatives
+    mass = of_positives / (p * (q > 0)).sum(-1)
     reweighting = change.abs().sum(-1)
     out = counts == 0
     reweighting = reweighting.masked_fill(out, 0.0)
     mass = mass.masked_fill(out, 0.0)
     return injection, reweighting.amax(-1), mass.amax(-1)
-
-
-def loss_gaps(config: Config) -> tuple[float, float]:
-    """(DCL - NSCL, CL - NSCL), all 2n views anchors, of n points whose classes are random, as in SA's batches."""
-    labels = torch.randint(config.classes, (config.n,), generator=stream(config.seed, CLASSES))
-    z1, z2, _ = views(config, labels)
-    tau = config.tau
-    dcl = losses.dcl(z1, z2, tau)
-    cl = losses.nt_xent(z1, z2, tau)
-    nscl = losses.nscl(z1, z2, labels, tau)
-    return float(dcl - nscl), float(cl - nscl)
 
 
 def similarity_scores(cl: Tensor, nscl: Tensor) -> dict[str, Tensor]:
@@ -305,9 +272,8 @@ def similarity_scores(cl: Tensor, nscl: Tensor) -> dict[str, Tensor]:
     apart = u - v
     u = u - u.mean(-1, keepdim=True)
     v = v - v.mean(-1, keepdim=True)
-    variance = u.square().mean(-1)
     scores["rsa"] = cosine_similarity(u, v, -1)
-    scores["std"] = variance.sqrt()
+    scores["std"] = u.square().mean(-1).sqrt()
     scores["r"] = apart.norm(dim=-1) / u.norm(dim=-1)
     return scores
 
@@ -321,8 +287,12 @@ def centred(table: Tensor) -> Tensor:
 
 def drift(tables: Tensor) -> Tensor:
     """(R,) Frobenius norm of the difference of the two tables in each (R, 2, n, 2n)."""
-    apart = tables[:, 0] - tables[:, 1]
-    return torch.linalg.matrix_norm(apart)
+    return torch.linalg.matrix_norm(tables[:, 0] - tables[:, 1])
+
+
+def so_far(config: Config, steps: np.ndarray) -> np.ndarray:
+    """The step sizes of which T steps add up to the first `steps`."""
+    return config.eta * steps / config.steps
 
 
 class Coupled(Training):
@@ -342,12 +312,12 @@ class Coupled(Training):
         s.labels = torch.stack(labels)
         s.eta = self.column("eta", torch.float64, axes=3)
         s.tau = self.column("tau", torch.float64, axes=3)
-        drawn = [batches(config) for config in self.configs]
-        s.batches = torch.stack(drawn)  # (R, T, n)
+        s.batches = torch.stack([batches(config) for config in self.configs])  # (R, T, n)
         self.follows = self.wants("posterior", *EACH_STEP)
         if self.follows:
-            shape = (len(points), len(EACH_STEP), self.steps)
-            s.each_step = torch.full(shape, math.nan, dtype=torch.float64)
+            s.each_step = torch.full(
+                (len(points), len(EACH_STEP), self.steps), math.nan, dtype=torch.float64
+            )
 
     def points(self, config: Config) -> tuple[Tensor, ...]:
         """`views` of one run."""
@@ -369,9 +339,8 @@ class Coupled(Training):
         changes = {"weights": sgd([tables], [gradients], s.eta)}
         if self.follows:
             at_cl = injections(tables[:, :1], counts, s.labels, s.tau)
-            path = drift(tables)
-            gap = drift(gradients)
-            row = torch.stack([path, gap, *at_cl], 1)  # (R, 5), in the order of `EACH_STEP`
+            # (R, 5), in the order of `EACH_STEP`
+            row = torch.stack([drift(tables), drift(gradients), *at_cl], 1)
             place = torch.tensor([t], device=row.device)
             changes["each_step"] = s.each_step.index_copy(2, place, row[..., None])
         return changes
@@ -399,22 +368,16 @@ class Coupled(Training):
             if name in columns:
                 columns[name] = columns[name][: steps[-1]]
         if self.wants("posterior"):
-            after = theory.posterior_bound(columns["injections"], c.eta, c.batch, c.tau)
-            columns["posterior"] = after[steps]
-        kept = {name: value for name, value in columns.items() if name in self.record}
+            columns["posterior"] = theory.posterior_bound(
+                columns["injections"], c.eta, c.batch, c.tau
+            )[steps]
         bounds = []
-        triangles = []
-        for eta in c.eta * steps / c.steps:  # T steps of this size add up to the steps so far
-            bounds.append(theory.similarity_bound(c.classes, c.batch, c.steps, eta, c.tau, c.delta))
-            triangles.append(theory.triangle_bound(c.batch, c.steps, eta, c.tau))
-        return Result(
-            **head,
-            **kept,
-            steps=steps,
-            drift=columns["drift"],
-            bound=np.array(bounds),
-            triangle=np.array(triangles),
-        )
+        for eta in so_far(c, steps):
+            bound = theory.similarity_bound(c.classes, c.batch, c.steps, eta, c.tau, c.delta)
+            bounds.append((bound, theory.triangle_bound(c.batch, c.steps, eta, c.tau)))
+        columns["bound"], columns["triangle"] = np.transpose(bounds)
+        names = ("steps", "drift", "bound", "triangle", *self.record)
+        return Result(**head, **{name: columns[name] for name in names})
 
 
 run = Coupled.run

@@ -9,8 +9,9 @@ from torch.autograd import grad
 from torch.autograd.functional import hessian
 
 from clbook import losses, theory
-from clbook.experiments.alignment import surrogate
-from clbook.experiments.alignment.surrogate import (
+from clbook.training.loop import training_of
+from clbook_book.audit.sa import surrogate
+from clbook_book.audit.sa.surrogate import (
     Config,
     batch_gradients,
     batches,
@@ -20,7 +21,6 @@ from clbook.experiments.alignment.surrogate import (
     table,
     views,
 )
-from clbook.training.loop import training_of
 from clbook_book.audit.sa.weights import run_circle
 from clbook_book.course.alignment.forces import pair_weights
 
