@@ -99,19 +99,18 @@ def still(record: xarray.Dataset) -> Picture:
     classes = record.tile_class.values
     names = record["class"].values.tolist()
     last = titles(record)[-1]["said"].lower()
-    fig, grid = axes(19, len(STILL), width=9.0, height=0.56 * len(STILL) + 0.4)
+    fig, ((ax,),) = axes(width=9.0, height=0.49 * len(STILL) + 0.25)
+    ax.set(xlim=(0, 18.86), ylim=(len(STILL) - 0.12, -0.35))  # a place of each photograph, with a gap behind it
+    ax.axis("off")
     said = []
-    for row, name in zip(grid, STILL, strict=True):
+    for row, name in enumerate(STILL):
         label = names.index(name)
         k = best(record, name)
         near = first.nearest.values[[0, -1], k]
-        for ax in row:
-            ax.axis("off")
-        row[0].imshow(images[k])
-        for ax, tile in zip([*row[2:10], *row[11:]], near.ravel(), strict=True):
-            ax.imshow(images[tile])
-            if classes[tile] == label:
-                ax.add_patch(frame())
+        for column, tile in zip((0, *range(2, 10), *range(11, 19)), (k, *near.ravel()), strict=True):
+            ax.imshow(images[tile], extent=(column, column + 0.86, row + 0.86, row))
+            if column and classes[tile] == label:
+                ax.add_patch(frame(column, row))
         alike = (classes[near] == label).sum(1)
         said.append(f"{name}: {alike[0]} of 8 by pixels, {alike[1]} of 8 {last}")
     for column, title in (
@@ -119,10 +118,7 @@ def still(record: xarray.Dataset) -> Picture:
         (2, "eight nearest by pixels"),
         (11, f"eight nearest {last}"),
     ):
-        ax = grid[0, column]
-        heading = ax.text(0, 1.15, title, fontsize=9, transform=ax.transAxes)
-        heading.set_in_layout(False)  # it is wider than its column
-    fig.get_layout_engine().set(rect=(0, 0, 1, 0.94))  # room for the headings
+        ax.text(column, -0.12, title, fontsize=9)
     text = (
         "Photographs, of each class the one that ends best, beside its eight nearest training images. "
         "Framed are those of its class. "
@@ -130,11 +126,11 @@ def still(record: xarray.Dataset) -> Picture:
     return Picture(fig, text + "; ".join(said) + ".")
 
 
-def frame():
-    """A frame around an image."""
+def frame(x: float, y: float):
+    """A frame around the image at a place."""
     from matplotlib.patches import Rectangle
 
-    return Rectangle((0.5, 0.5), 30, 30, fill=False, ec=ACCENT, lw=2.5)
+    return Rectangle((x + 0.01, y + 0.01), 0.84, 0.84, fill=False, ec=ACCENT, lw=2)
 
 
 @dataclasses.dataclass(eq=False)
