@@ -100,14 +100,16 @@ def still(record: xarray.Dataset) -> Picture:
     names = record["class"].values.tolist()
     last = titles(record)[-1]["said"].lower()
     fig, ((ax,),) = axes(width=9.0, height=0.49 * len(STILL) + 0.25)
-    ax.set(xlim=(0, 18.86), ylim=(len(STILL) - 0.12, -0.35))  # a place of each photograph, with a gap behind it
+    # A place of each photograph, with a gap behind it.
+    ax.set(xlim=(0, 18.86), ylim=(len(STILL) - 0.12, -0.35))
     ax.axis("off")
     said = []
     for row, name in enumerate(STILL):
         label = names.index(name)
         k = best(record, name)
         near = first.nearest.values[[0, -1], k]
-        for column, tile in zip((0, *range(2, 10), *range(11, 19)), (k, *near.ravel()), strict=True):
+        columns = (0, *range(2, 10), *range(11, 19))
+        for column, tile in zip(columns, (k, *near.ravel()), strict=True):
             ax.imshow(images[tile], extent=(column, column + 0.86, row + 0.86, row))
             if column and classes[tile] == label:
                 ax.add_patch(frame(column, row))
