@@ -12,6 +12,7 @@ import toy
 import toy_program
 from blocks import blocks
 from browser import alone, barriers
+from PIL import Image
 
 from clbook.experiments import content_style, overlap, separability, sphere
 from clbook.explore import explore, static
@@ -128,6 +129,18 @@ def test_a_run_that_another_replaces_leaves_nothing_in_it(page):
     )
     truth = separability.run(CONFIG.replace(seed=3, steps=50))
     assert steps == [truth.steps.tolist()] * 30
+
+
+def test_a_saved_picture_says_what_it_shows_and_where_it_is_from(page, tmp_path):
+    train(page)
+    page.click("details > summary")
+    with page.expect_download() as saved:
+        page.click("[data-do=png]")
+    saved.value.save_as(tmp_path / "here.png")
+    with Image.open(tmp_path / "here.png") as picture:  # its checksums hold
+        said, licence = picture.text["Description"], picture.text["Copyright"]
+    assert saved.value.suggested_filename == "here.png" and licence.endswith("CC BY 4.0")
+    assert said.startswith("Train it here. ") and label(page) in said and "here:" in said
 
 
 def test_stop_pin_seed_and_reset(page):

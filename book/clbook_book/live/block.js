@@ -90,5 +90,30 @@ window.clbookBlock ??= (() => {
     }
     return found;
   }
-  return { reduced, begun, made, makers, moved, opened, shown, redrawn, pressed, pointed, keyed, nearest };
+  // Save a canvas as a PNG file on the page's ground. What it shows, where it is from and what may be done with it stand in
+  // the file: `words` {keyword: text}, each a chunk iTXt before the picture's own, which begin at byte 33.
+  async function saved(canvas, name, words) {
+    const whole = made("canvas", { width: canvas.width, height: canvas.height }), g = whole.getContext("2d");
+    g.fillStyle = getComputedStyle(document.body).backgroundColor;
+    g.fillRect(0, 0, whole.width, whole.height);
+    g.drawImage(canvas, 0, 0);
+    const png = await new Promise((give) => whole.toBlob(give));
+    const chunks = Object.entries(words).map(([key, text]) => chunk(`iTXt${key}\0\0\0\0\0${text}`));
+    const href = URL.createObjectURL(new Blob([png.slice(0, 33), ...chunks, png.slice(33)], { type: "image/png" }));
+    made("a", { href, download: `${name}.png` }).click();
+    setTimeout(() => URL.revokeObjectURL(href), 10000);
+  }
+  function chunk(text) { // of a PNG: how long the content is, the content behind its kind, and the CRC-32 of both
+    const content = new TextEncoder().encode(text), view = new DataView(new ArrayBuffer(content.length + 8));
+    view.setUint32(0, content.length - 4);
+    new Uint8Array(view.buffer).set(content, 4);
+    let rest = -1;
+    for (const byte of content) {
+      rest ^= byte;
+      for (let bit = 0; bit < 8; bit++) rest = (rest >>> 1) ^ (rest & 1 ? 0xedb88320 : 0);
+    }
+    view.setInt32(content.length + 4, ~rest);
+    return view.buffer;
+  }
+  return { reduced, begun, made, makers, moved, opened, shown, redrawn, pressed, pointed, keyed, nearest, saved };
 })();

@@ -6,7 +6,7 @@ window.clbookHere ??= (() => {
   const tasks = window.clbookTasks; // of tasks.js
   const shared = window.clbookShared; // what all workers begin with: stands before this script
   const { EYE, said, ticks, when, sized, head, meters, draw, layout } = window.clbookDrawing; // of drawing.js
-  const { reduced, begun, made, makers, opened, redrawn, pressed, pointed, keyed } = window.clbookBlock; // of block.js
+  const { reduced, begun, made, makers, opened, redrawn, pressed, pointed, keyed, saved } = window.clbookBlock; // of block.js
   const PINS = 3; // pictures beside each other, the running one included
 
   function here(figure) {
@@ -372,6 +372,11 @@ window.clbookHere ??= (() => {
       pin() {
         if (!trained || !current?.rows.length) return say("Train first: what stands in the picture is pinned.");
         stop(); keep(); picture(); touch(); say("Pinned. The next run stands beside it.");
+      },
+      png() {
+        if (canvas.hidden) return say("Train first: till then the picture is a file, which the browser saves.");
+        const about = `${me.title}. ${canvas.ariaLabel} ${decodeURIComponent(me.address())}`;
+        return saved(canvas, setup.name, { Description: about, Copyright: `${document.title}. CC BY 4.0` });
       },
       reset() {
         stop(); now = { ...start }; pinned = []; trained = false; refresh(); say(ready()); preview();
