@@ -77,7 +77,7 @@ def block(title: str, caption: str, config: Config = DEFAULT) -> inpage.Here:
         ("knn", "pixels"),
         presets=PRESETS,
         classes="digit",
-        words="Digits that their five nearest tell",
+        words="Recognised by their five nearest neighbours",
         chance=0.1,
         span=2.2,
     )
