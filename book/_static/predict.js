@@ -149,6 +149,11 @@ document.addEventListener("DOMContentLoaded", () => {
         if (figure.querySelector(".clbook-sheet path")) line.append(" ", erase);
       });
     };
+    // A guess is followed by what it was about: the first explorer plays, unless it is moved or motion is unwanted.
+    function played() {
+      const figure = drawn[0]?.closest("figure"), play = figure?.querySelector("[data-do=play]");
+      if (play?.textContent === "Play" && figure.querySelector("[data-axis=frame]").value === "0") play.click();
+    }
     function say() {
       group.querySelectorAll("label").forEach((label, k) => {
         if (k === right) label.classList.add("clbook-right");
@@ -172,6 +177,7 @@ document.addEventListener("DOMContentLoaded", () => {
       keep(PREDICTIONS, name, guess);
       me.commit(guess);
       result.focus({ preventScroll: true });
+      played();
     });
     skip.addEventListener("click", () => {
       keep(PREDICTIONS, name, "skip");

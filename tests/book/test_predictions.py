@@ -129,6 +129,7 @@ def test_the_answer_is_covered_until_the_reader_commits(page):
     assert "Not so. Wait." in told and "Answer 2 is right. Late indeed." in told
     assert page.locator("#arms .clbook-guess").inner_text() == "Your guess: never"
     assert page.locator("#arms [inert]").count() == 0
+    page.wait_for_function("document.querySelector('#arms [data-axis=frame]').value > 0")  # it plays
     assert "0 of 1 right, of 2 asked" in page.locator(".clbook-tally").inner_text()
     guess(page, 1, "late")
     assert seen(page) == [True] * 3
@@ -195,6 +196,13 @@ def test_a_guess_may_be_drawn_and_stays_over_the_run(page):
     page.get_by_role("button", name="Erase my drawing").click()
     assert lines.count() == 0
     assert not page.get_by_role("button", name="Erase my drawing").count()
+
+
+def test_where_motion_is_unwanted_a_guess_plays_nothing(visit, address):
+    page = visit(address, reduced_motion="reduce")
+    guess(page, 0, "late")
+    page.wait_for_timeout(300)
+    assert page.locator("#arms [data-axis=frame]").input_value() == "0"
 
 
 def test_a_link_to_what_is_covered_uncovers_it(visit, address, page):
