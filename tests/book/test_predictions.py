@@ -129,7 +129,8 @@ def test_the_answer_is_covered_until_the_reader_commits(page):
     assert "Not so. Wait." in told and "Answer 2 is right. Late indeed." in told
     assert page.locator("#arms .clbook-guess").inner_text() == "Your guess: never"
     assert page.locator("#arms [inert]").count() == 0
-    page.wait_for_function("document.querySelector('#arms [data-axis=frame]').value > 0")  # it plays
+    plays = "document.querySelector('#arms [data-axis=frame]').value > 0"
+    page.wait_for_function(plays)
     assert "0 of 1 right, of 2 asked" in page.locator(".clbook-tally").inner_text()
     guess(page, 1, "late")
     assert seen(page) == [True] * 3
