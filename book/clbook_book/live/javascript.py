@@ -15,7 +15,7 @@ import operator
 import torch
 
 from clbook_book.live.graph import Graph
-from clbook_book.live.loops import ARRAY, REDUCTIONS, Kernel, Nest
+from clbook_book.live.loops import ARRAY, REDUCTIONS, Kernel, Nest, reached
 from clbook_book.live.values import (
     Constant,
     Leaf,
@@ -23,8 +23,8 @@ from clbook_book.live.values import (
     Value,
     empty,
     leaves,
-    looked_in,
     number,
+    parts,
     places,
     single,
 )
@@ -115,7 +115,6 @@ EXPENSIVE = 10  # the cost of one of COSTLY
 SLOW = 4  # of a root or a division
 SPREAD = 3  # cost from which an operation is carried out before it is spread out or used twice
 MANY = 64  # numbers of a constant; of more, their bytes stand there as base64
-OVERLOADS = {"slice_scatter": "Tensor", "select_scatter": "int"}
 
 
 class Writer:
@@ -142,7 +141,7 @@ class Writer:
         names = iter(graph.inputs)
         for node in graph.module.graph.nodes:
             if node.op == "placeholder":
-                known[node] = self.placeholder(next(names))
+                known[node] = self.placeholder(next(names), node.meta["val"])
             elif node.op == "get_attr":
                 known[node] = self.constant(getattr(graph.module, node.target))
             elif node.op == "output":
@@ -158,10 +157,9 @@ class Writer:
         self.arrays[leaf.array] = max(1, leaf.view.numel()), TYPES.get(dtype, "Int32Array")
         return leaf
 
-    def placeholder(self, name: str) -> Leaf:
+    def placeholder(self, name: str, like: torch.Tensor) -> Leaf:
         """The array of an input."""
-        shape, dtype = self.graph.shapes[name]
-        leaf = self.array(shape, dtype, f"p{len(self.inputs)}")
+        leaf = self.array(like.shape, like.dtype, f"p{len(self.inputs)}")
         self.inputs[name] = leaf.array
         return leaf
 
@@ -391,8 +389,7 @@ class Writer:
                 for leaf, view in zip(three, views, strict=True)
             ]
             text = f"mm({','.join(given)},{rows},{inner},{columns});"
-            names = {leaf.array for leaf in three}
-            self.kernels.append(Kernel(text, names, {target.array}))
+            self.kernels.append(Kernel(text, {target.array}))
         return target
 
     of_mm = of_bmm
@@ -407,7 +404,7 @@ class Writer:
             call, asked = "eigenvalues", [values, matrices]
         names = [leaf.array for leaf in asked]
         text = f"{call}({','.join(names)},{matrices.shape[-1]});"
-        self.kernels.append(Kernel(text, set(names), set(names)))
+        self.kernels.append(Kernel(text, set(names)))
         return [values, vectors]
 
     def of_cat(self, node, args: list) -> Leaf:
@@ -428,7 +425,6 @@ class Writer:
         """A copy, in which a view is replaced."""
         name = node.target._schema.name.split("::")[1]
         view = getattr(aten, name.removesuffix("_scatter"))
-        view = getattr(view, OVERLOADS.get(name, "default"))
         target = self.copied(args[0])
         # x.slice_scatter(y, 0, 1, 3): slice(x, 0, 1, 3) says where in the copy of x the entries of y belong.
         part = view(target.view, *node.args[2:], **node.kwargs)
@@ -447,7 +443,7 @@ class Writer:
         # Dear enough to be kept where it is used twice: reading here and there is slow.
         cost = SPREAD + where.cost
         text, shape = f"{base.array}[{{0}}]", tuple(result.shape)
-        return Operation(text, [where], shape, result.dtype, cost, looks_in=base.array)
+        return Operation(text, [where], shape, result.dtype, cost, array=base.array)
 
     def of_index_put(self, node, args: list) -> Leaf:
         """A copy, in which entries at given indices are set, or added to."""
@@ -509,8 +505,9 @@ class Writer:
         def crosses(value, target):
             """Whether a value reads what is written here, but for its own target's entries in their order."""
             own = target.array, target.view.stride()
-            read = [leaf for leaf in leaves(value) if (leaf.array, leaf.view.stride()) != own]
-            return written & ({leaf.array for leaf in read} | looked_in(value))
+            strides = {part: part.view.stride() for part in leaves(value)}
+            read = {part.array for part in parts(value) if (part.array, strides.get(part)) != own}
+            return written & read
 
         # b, a of a, b, or w.mT of w: such a value is made elsewhere before anything is written.
         ready = []
@@ -536,37 +533,32 @@ class Writer:
             function prepare(due){}function step(due){step0();step1();step2();step3();}
             return{inputs:{'x':p0},outputs:{},apart:true,prepare,step};}
         """
-        once, often = self.parted()
+        often, seen = self.parted()
+        done = {"prepare": [], "step": []}
+        for kernel in self.kernels:
+            done["step" if kernel in often else "prepare"].append(kernel)
         kept = {*self.inputs.values(), *self.outputs.values(), *self.constants}
-        for kernel in once:
-            kept |= kernel.reads
-        shared = self.shared(often, kept)
+        kept = kept.union(*(kernel.reads for kernel in done["prepare"]))
+        shared = self.shared(done["step"], kept)
         used = kept.union(*(kernel.reads for kernel in often)) - shared.keys()
         lines = ["function(){", *map(self.declared, sorted(used))]
-        seen = self.only_seen(often)
-        for part, kernels in (("prepare", once), ("step", often)):
+        for part, kernels in done.items():
             calls = ""
             for k, kernel in enumerate(kernels):
                 # A function for each, since a browser compiles function by function.
                 text = ARRAY.sub(lambda found: shared.get(found[0], found[0]), kernel.text)
                 lines.append(f"function {part}{k}(){{{text}}}")
-                calls += f"due&&{part}{k}();" if part == "step" and k in seen else f"{part}{k}();"
+                calls += f"due&&{part}{k}();" if kernel in seen else f"{part}{k}();"
             lines.append(f"function {part}(due){{{calls}}}")
+        settings = {self.inputs[name] for name in self.inputs if name.startswith("setting.")}
+        following = reached(self.kernels, settings, "reads", "writes")
         arrays = []
         for those in (self.inputs, self.outputs):
             arrays.append("{" + ",".join(f"{key!r}:{value}" for key, value in those.items()) + "}")
-        apart = str(self.apart(once, often)).lower()
+        apart = str(following.isdisjoint(often)).lower()
         held = f"inputs:{arrays[0]},outputs:{arrays[1]},apart:{apart}"
         lines.append(f"return{{{held},prepare,step}};}}")
         return "\n".join(lines)
-
-    def apart(self, once: list[Kernel], often: list[Kernel]) -> bool:
-        """Whether no setting enters what is done `often`: of a start, its draws alone decide that part then."""
-        following = {self.inputs[name] for name in self.inputs if name.startswith("setting.")}
-        for kernel in once:
-            if kernel.reads & following:
-                following |= kernel.writes
-        return not any(kernel.reads & following for kernel in often)
 
     def declared(self, array: str) -> str:
         """The declaration of an array."""
@@ -586,8 +578,8 @@ class Writer:
         read = f"halves('{text}')" if small else f"bytes({kind},'{text}')"
         return f"const {array}={read};"
 
-    def parted(self) -> tuple[list[Kernel], list[Kernel]]:
-        """What is done once, and what is done at every step: all that depends on what a step changes or draws.
+    def parted(self) -> tuple[set[Kernel], set[Kernel]]:
+        """What is done at every step, all that depends on what a step changes or draws; and what of it is for seeing.
 
         Of a state w, a setting lr, and "seen" = 2 lr + sum(w), which no step goes on from (`text` writes the calls):
 
@@ -596,26 +588,23 @@ class Writer:
         """
         # Settings and what is computed from them alone stay through a run: that is done once, by `prepare`. A kernel
         # that reads what moves is done at every step, and what it writes moves as well.
-        moving = set()
+        moving = set(self.refilled)
         for name, array in self.inputs.items():
             left = name.startswith("state.") and name not in self.graph.outputs
             if not (left or name.startswith("setting.")):
                 moving.add(array)
-        once, often = [], []
-        for kernel in self.kernels:
-            late = kernel.reads & moving or kernel.writes & self.refilled
-            if late:
-                moving |= kernel.writes
-            (often if late else once).append(kernel)
+        often = reached(self.kernels, moving, "reads", "writes")
+        # Backwards from the state: what it does not come from is for seeing, as the loss without its gradient.
+        state = {self.inputs[name] for name in self.graph.outputs if name in self.inputs}
+        if not state:
+            return often, set()
+        seen = often - reached(reversed(self.kernels), state, "writes", "reads")
         # A copy that serves only what is seen is made anew where that is due, and not kept: of 600 pictures all patches
         # are 25 times as large as they are.
-        seen = self.only_seen(often)
-        if not seen:
-            return once, often
-        needed = {array for kernel in once for array in kernel.reads if not kernel.copies}
-        needed = needed.union(*(kernel.reads for k, kernel in enumerate(often) if k not in seen))
-        kept = [kernel for kernel in once if not kernel.copies or kernel.writes & needed]
-        return kept, [kernel for kernel in self.kernels if kernel not in kept]
+        copies = {kernel for kernel in self.kernels if kernel.copies} - often
+        needed = set().union(*(kernel.reads for kernel in {*self.kernels} - seen - copies))
+        anew = {kernel for kernel in copies if seen and not kernel.writes & needed}
+        return often | anew, seen | anew
 
     def shared(self, kernels: list[Kernel], kept: set[str]) -> dict[str, str]:
         """{array: the one that it stands in}: arrays of one size and type that do not live at the same time."""
@@ -631,17 +620,3 @@ class Writer:
                 if last[array] == k:
                     free[self.arrays[array]].append(found[array])
         return {array: other for array, other in found.items() if other != array}
-
-    def only_seen(self, kernels: list[Kernel]) -> set[int]:
-        """The numbers of the kernels that the next step does not depend on."""
-        # Backwards from the state: a kernel that writes nothing wanted is for seeing, as the loss without its gradient.
-        wanted = {self.inputs[name] for name in self.graph.outputs if name in self.inputs}
-        if not wanted:
-            return set()
-        found = set()
-        for k in reversed(range(len(kernels))):
-            if kernels[k].writes & wanted:
-                wanted |= kernels[k].reads
-            else:
-                found.add(k)
-        return found

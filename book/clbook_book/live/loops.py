@@ -18,7 +18,9 @@ a * a has only arrays that go straight through, so that its axes are one, of siz
 from __future__ import annotations
 
 import dataclasses
+import functools
 import re
+from collections.abc import Iterable
 
 from clbook_book.live.values import Constant, Leaf, Value, leaves
 
@@ -35,20 +37,34 @@ REDUCTIONS = {
 ARRAY = re.compile(r"\b[bp]\d+\b")  # the names of arrays
 
 
-@dataclasses.dataclass
+@dataclasses.dataclass(eq=False)
 class Kernel:
     """A piece of JavaScript.
 
     Attributes:
         text: its statements.
-        reads, writes: the arrays that it names, and those that it changes.
+        writes: the arrays that it changes.
         copies: whether all that it does is to write numbers to another place.
     """
 
     text: str
-    reads: set[str]
     writes: set[str]
     copies: bool = False
+
+    @functools.cached_property
+    def reads(self) -> set[str]:
+        """The arrays that it names, also those that it changes."""
+        return set(ARRAY.findall(self.text))
+
+
+def reached(kernels: Iterable[Kernel], arrays: set[str], by: str, on: str) -> set[Kernel]:
+    """The kernels that one comes to from `arrays`, from what each has `by` to what it has `on`: reads and writes."""
+    found = set()
+    for kernel in kernels:
+        if getattr(kernel, by) & arrays:
+            arrays = arrays | getattr(kernel, on)
+            found.add(kernel)
+    return found
 
 
 @dataclasses.dataclass
@@ -97,7 +113,7 @@ class Nest:
         self.axes = self.merged(self.all_axes(reduced))
         self.kept = sum(not axis.reduced for axis in self.axes)
         self.lines = [[] for _ in range(len(self.axes) + 1)]  # what is said within so many loops
-        self.names, self.arrays = {}, {target.array}
+        self.names = {}
 
     def all_axes(self, reduced: set[int]) -> list[Axis]:
         """The axes of more than one entry, the reduced ones last."""
@@ -143,7 +159,7 @@ class Nest:
                 text += f"for(let i{level}=0;i{level}<{self.axes[level].size};i{level}++){{"
         inside = len(self.axes) - self.kept
         text += "}" * inside + after + "}" * self.kept
-        return Kernel(text, self.arrays, {self.target.array})
+        return Kernel(text, {self.target.array})
 
     def assignment(self) -> None:
         """Write the value to its place."""
@@ -215,7 +231,6 @@ class Nest:
             parts = [self.of(argument) for argument in value.args]
             level = max((part[0] for part in parts), default=0)
             text = value.template.format(*(part[1] for part in parts))
-            self.arrays.update(ARRAY.findall(value.template))
         # It is said once, in the outermost loop that knows it.
         text = self.named(level, text)
         self.names[id(value)] = level, text
@@ -227,7 +242,4 @@ class Nest:
         strides = [axis.strides[column] for axis in self.axes]
         level, text = self.place(strides, leaf.view.storage_offset())
         # A leaf without an array is its own place, as of arange.
-        if not leaf.array:
-            return level, text
-        self.arrays.add(leaf.array)
-        return level, f"{leaf.array}[{text}]"
+        return level, f"{leaf.array}[{text}]" if leaf.array else text

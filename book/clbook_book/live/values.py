@@ -13,7 +13,7 @@ Once its numbers are needed, one loop nest writes the whole tree: const t5=t1-t3
 from __future__ import annotations
 
 import dataclasses
-import math
+import json
 
 import torch
 
@@ -56,6 +56,7 @@ class Constant:
     text: str
     shape: tuple[int, ...]
     dtype: torch.dtype
+    array = ""
     args = ()
     cost = 0
 
@@ -68,7 +69,7 @@ class Operation:
         template: JavaScript, with {0}, {1} ... in the place of the arguments.
         cost: of an entry, about that of so many sums.
         held: the Leaf that has been filled with it, if it has been carried out.
-        looks_in: the array whose entries it reads at computed places, which is no argument.
+        array: the one whose entries it reads at computed places, which is no argument.
     """
 
     template: str
@@ -77,7 +78,7 @@ class Operation:
     dtype: torch.dtype
     cost: int
     held: Leaf | None = None
-    looks_in: str = ""
+    array: str = ""
 
 
 Value = Leaf | Constant | Operation
@@ -86,13 +87,7 @@ Value = Leaf | Constant | Operation
 # 2.0 -> "2", 1e-07 -> "1e-07", True -> "1", float("inf") -> "Infinity"
 def number(x) -> str:
     """A Python number in JavaScript."""
-    if isinstance(x, bool):
-        return str(int(x))
-    if isinstance(x, float) and math.isnan(x):
-        return "NaN"
-    if isinstance(x, float) and math.isinf(x):
-        return "Infinity" if x > 0 else "-Infinity"
-    return repr(x).removesuffix(".0")
+    return json.dumps(+x).removesuffix(".0")
 
 
 def single(x) -> float:
@@ -114,25 +109,12 @@ def places(shape, strides, offset: int) -> Leaf:
 
 def parts(value: Value) -> list[Value]:
     """A value and all that it is computed from, each once."""
-    found, seen = [], set()
-
-    def visit(part):
-        if id(part) in seen:
-            return
-        seen.add(id(part))
-        found.append(part)
-        for argument in part.args:
-            visit(argument)
-
-    visit(value)
+    found = [value]
+    for part in found:  # which grows meanwhile
+        found += [each for each in dict.fromkeys(part.args) if each not in found]
     return found
 
 
 def leaves(value: Value) -> list[Leaf]:
     """The leaves of a value, each once."""
     return [part for part in parts(value) if isinstance(part, Leaf)]
-
-
-def looked_in(value: Value) -> set[str]:
-    """The arrays in which a value looks entries up at computed places."""
-    return {part.looks_in for part in parts(value) if isinstance(part, Operation)}
