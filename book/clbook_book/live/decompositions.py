@@ -21,26 +21,6 @@ aten = torch.ops.aten
 FIRST = {}  # of the pass through autograd
 
 
-# _foreach_add([a, b], [c, d]) -> [add(a, c), add(b, d)]: optimizers of torch work on all weights by one call.
-def for_each(operation):
-    """An operation on lists of tensors, one by one."""
-
-    def each(*lists, **options):
-        count = len(lists[0])
-        found = []
-        for k in range(count):
-            parts = [part[k] if isinstance(part, (list, tuple)) else part for part in lists]
-            found.append(operation(*parts, **options))
-        return found
-
-    return each
-
-
-def addcmul(x, y, z, value=1):
-    """x + value y z."""
-    return x + value * (y * z)
-
-
 def lerp(x, y, weight):
     """x + weight (y - x)."""
     return x + weight * (y - x)
@@ -158,20 +138,10 @@ def flip(x, dims):
     return x
 
 
-OWN = {
-    "addcmul": addcmul,
-    "lerp": lerp,
-    "add": torch.add,
-    "sub": torch.sub,
-    "mul": torch.mul,
-    "div": torch.div,
-    "sqrt": torch.sqrt,
-}  # of `_foreach_NAME`
-
-
 # What is taken apart by the functions above, in the place of torch's own way where it has one.
 WHOLE = {
     aten.split_with_sizes.default: split,
+    aten.lerp.Scalar: lerp,
     aten.roll.default: roll,
     aten.max.default: torch.amax,
     aten.min.default: torch.amin,
@@ -196,9 +166,7 @@ TORCH_OWN = (
     "_log_softmax",
     "_softmax",
     "addcmul",
-    "lerp",
     "baddbmm",
-    "reciprocal",
     "rsub",
     "native_layer_norm",
     "silu",
@@ -211,14 +179,21 @@ TORCH_OWN = (
 )
 
 
+FOR_EACH = ("addcmul", "lerp", "add", "sub", "mul", "div", "sqrt")
+ONE_BY_ONE = torch._C.DispatchKey.CompositeExplicitAutograd
+
+
 @functools.cache
 def table() -> dict:
     """{operation: what it is made of} for the second pass."""
     each = {}
-    for name, operation in OWN.items():
+    # _foreach_add([a, b], [c, d]) -> [add(a, c), add(b, d)]: optimizers of torch work on all weights by one call, and
+    # this is how torch has it where there is no faster way.
+    for name in FOR_EACH:
         packet = getattr(aten, f"_foreach_{name}")
         for overload in packet.overloads():
-            each[getattr(packet, overload)] = for_each(operation)
+            operation = getattr(packet, overload)
+            each[operation] = functools.partial(operation._op_dk, ONE_BY_ONE)
     # Torch's list first, with what it leaves whole; the functions of this file replace its entries.
     left_whole = get_decompositions([getattr(aten, name) for name in TORCH_OWN])
     known = left_whole | core_aten_decompositions() | each | WHOLE
