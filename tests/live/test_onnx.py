@@ -36,8 +36,8 @@ class Executor:
 
     def __init__(self, traced):
         self.inputs, self.outputs = traced.inputs, traced.outputs
-        shapes = [traced.shapes[name] for name in traced.inputs]
-        examples = tuple(torch.zeros(shape, dtype=dtype) for shape, dtype in shapes)
+        like = [node.meta["val"] for node in traced.held.values()]
+        examples = tuple(torch.zeros(tuple(each.shape), dtype=each.dtype) for each in like)
         for node in traced.module.graph.nodes:
             if node.target is prims.copy_to.default:
                 node.target = aten.copy_.default  # which `functionalize` knows

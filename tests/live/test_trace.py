@@ -69,7 +69,7 @@ def javascript(request, evaluate):
 def in_page(javascript, function, *tensors):
     """function(*tensors) as the page computes it, flat."""
     inputs = {f"x{k}": tensor for k, tensor in enumerate(tensors)}
-    made = graph.traced(lambda found: {"out": function(*found.values())}, inputs, [], "fake")
+    made = graph.traced(lambda found: {"out": function(*found.values())}, inputs)
     code = [page.shared_code(), f"const it = ({Writer(made).text()})();"]
     for name in made.inputs:
         values = [float(v) for v in inputs[name].flatten()]
@@ -241,8 +241,6 @@ def test_what_a_step_hands_on_is_what_it_read_before_any_of_it_was_written(javas
     made = graph.traced(
         lambda found: dict(zip("ab", HANDED_ON[name](found["a"], found["b"]))),
         {"a": a, "b": b},
-        [],
-        "fake",
     )
     code = [page.shared_code(), f"const it = ({Writer(made).text()})();"]
     code += [f"it.inputs.{x}.set({y.flatten().tolist()});" for x, y in (("a", a), ("b", b))]
@@ -253,7 +251,7 @@ def test_what_a_step_hands_on_is_what_it_read_before_any_of_it_was_written(javas
 
 def test_an_operation_that_is_not_in_the_set_is_named():
     with pytest.raises(NotImplementedError, match="cumsum"):
-        Writer(graph.traced(lambda x: {"out": x["x"].cumsum(0)}, {"x": torch.ones(3)}, [], "fake"))
+        Writer(graph.traced(lambda x: {"out": x["x"].cumsum(0)}, {"x": torch.ones(3)}))
 
 
 # Random numbers.

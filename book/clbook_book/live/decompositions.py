@@ -18,7 +18,6 @@ import torch
 from torch._decomp import core_aten_decompositions, get_decompositions
 
 aten = torch.ops.aten
-FIRST = {}  # of the pass through autograd
 
 
 def lerp(x, y, weight):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from types import SimpleNamespace
 
 import torch
@@ -21,7 +21,7 @@ from clbook import models
 from clbook.training.loop import State, Training, learning
 from clbook.training.settings import Settings
 from clbook.training.settings import on_request as quantities_on_request
-from clbook_book.live.decompositions import FIRST, table
+from clbook_book.live.decompositions import table
 
 aten = torch.ops.aten
 
@@ -77,9 +77,9 @@ def _arithmetic(name: str):
     return method
 
 
-for _name in ("add", "sub", "mul", "truediv", "pow", "radd", "rsub", "rmul", "rtruediv", "rpow"):
+SIGNS = ("add", "sub", "mul", "truediv", "pow", "radd", "rsub", "rmul", "rtruediv", "rpow", "neg")
+for _name in SIGNS:
     setattr(Number, f"__{_name}__", _arithmetic(f"__{_name}__"))
-Number.__neg__ = _arithmetic("__neg__")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -202,15 +202,13 @@ class Graph:
     Attributes:
         module: its operations; each result is a function of the inputs before it.
         inputs, outputs: names in the order of the graph's placeholders and results.
-        shapes: {input: (shape, dtype)}.
         draws: the random numbers that are inputs, named "random.0", "random.1" ...
     """
 
     module: torch.fx.GraphModule
     inputs: list[str]
     outputs: list[str]
-    shapes: dict[str, tuple[tuple[int, ...], torch.dtype]]
-    draws: list[Draw]
+    draws: Sequence[Draw]
 
     @property
     def held(self) -> dict[str, torch.fx.Node]:
@@ -229,12 +227,16 @@ class Graph:
         return next(node for node in self.module.graph.nodes if node.op == "output")
 
     def keep(self, names: Collection[str]) -> None:
-        """Leave out outputs that are not among `names`, and what nobody reads then; inputs stay."""
+        """Leave out outputs that are not among `names`, and operations and inputs that nobody reads then."""
         kept = {name: result for name, result in self.results.items() if name in names}
         self.end.args = (list(kept.values()),)
         self.outputs = list(kept)
         self.module.graph.eliminate_dead_code()
-        self.module.recompile()
+        held = self.held
+        self.inputs = [name for name, node in held.items() if node.users]
+        for node in held.values():
+            if not node.users:
+                self.module.graph.erase_node(node)
 
 
 # flat("state", {"weights": [w, b], "lr": lr})  ->  {"state.weights.0": w, "state.weights.1": b, "state.lr": lr}
@@ -338,32 +340,27 @@ def trace_step(kind: type[Training], config: Settings) -> Graph:
     """
     training = kind([config])
     s = training.start()
-    with Random(config.seed) as random:
-        draw_once(training)
     inputs = {name: value.detach() for name, value in of_state(s).items()}
-    inputs |= placeholders(random.draws) | {"time": torch.tensor(1)}
 
     def one(given):
         # The state again, each tensor replaced by its input: `flat` and `mapped` go through it in one order.
         tensors = iter([given[name] for name in of_state(s)])
         now = s.mapped(lambda _: next(tensors))
-        with random.again(given):
-            drawn = draw_once(training)
-        return stepped(training, now, drawn, Time(1, given["time"]))
+        return stepped(training, now, draw_once(training), Time(1, given["time"]))
 
-    return traced(one, inputs, random.draws, "fake")
+    return trace_drawing(one, inputs | {"time": torch.tensor(1)}, config.seed)
 
 
-def trace_drawing(function, given: dict[str, torch.Tensor]) -> Graph:
+def trace_drawing(function, given: dict[str, torch.Tensor], seed: int = 0) -> Graph:
     """The graph of (inputs as `given`, random numbers) -> {name: result} that `function` of the inputs gives."""
-    with Random(0) as random:
+    with Random(seed) as random:
         function(given)
 
     def one(inputs):
         with random.again(inputs):
             return function(inputs)
 
-    return traced(one, given | placeholders(random.draws), random.draws, "fake")
+    return traced(one, given | placeholders(random.draws), random.draws)
 
 
 def placeholders(draws: list[Draw]) -> dict[str, torch.Tensor]:
@@ -374,7 +371,9 @@ def placeholders(draws: list[Draw]) -> dict[str, torch.Tensor]:
     return found
 
 
-def traced(function, inputs: dict[str, torch.Tensor], draws: list[Draw], mode: str) -> Graph:
+def traced(
+    function, inputs: dict[str, torch.Tensor], draws: Sequence[Draw] = (), mode: str = "fake"
+) -> Graph:
     """The graph of `function`, which takes and gives {name: tensor}, without what nobody reads.
 
     mode: "fake": a look at a value fails. "real": it sees that of the example, as a setup may where no input is in it.
@@ -399,27 +398,15 @@ def traced(function, inputs: dict[str, torch.Tensor], draws: list[Draw], mode: s
     # The first pass leaves operations whole, so that autograd takes the derivative that torch has for each of them.
     # Attention goes by its formula: the fast kernels behind it are single operations that no table takes apart.
     with torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.MATH):
-        whole = make_fx(listed, decomposition_table=FIRST, **fake)(*arguments)
+        whole = make_fx(listed, **fake)(*arguments)
     # A second pass takes it apart into few kinds of operations, none of which changes a tensor in place.
-    module = make_fx(functionalize(whole), decomposition_table=table(), **fake)(*arguments)
-    shapes = {name: (tuple(value.shape), value.dtype) for name, value in inputs.items()}
-    graph = Graph(module, list(inputs), list(outputs), shapes, draws)
-    prune(graph)
+    module = make_fx(functionalize(whole), table(), **fake)(*arguments)
+    graph = Graph(module, list(inputs), outputs, draws)
+    # x, k -> softmax(x), k, with both outputs named as the inputs, becomes x -> softmax(x): the input of its own name,
+    # through copies, needs no operation, since the page's array holds it already. Nothing reads k then.
+    held = graph.held
+    graph.keep([name for name, node in graph.results.items() if source(node) is not held.get(name)])
     return graph
-
-
-# x, k -> softmax(x), k, with both outputs named as the inputs, becomes x -> softmax(x): that k is unchanged needs no
-# operation, and then nothing reads the input k.
-def prune(graph: Graph) -> None:
-    """Take out outputs that are inputs unchanged, operations that nobody reads, and inputs of no other use."""
-    held, results = graph.held, graph.results
-    # An output that is the input of its own name, through copies: the page's array holds it already.
-    graph.keep([name for name in results if source(results[name]) is not held.get(name)])
-    graph.inputs = [name for name, node in held.items() if node.users]
-    for node in held.values():
-        if not node.users:
-            graph.module.graph.erase_node(node)
-    graph.module.recompile()
 
 
 def source(node):

@@ -6,10 +6,10 @@ import dataclasses
 import json
 import math
 from collections.abc import Callable, Collection, Sequence
-from importlib import resources
 
 import torch
 
+from clbook.explore.static import file
 from clbook.training.loop import Training
 from clbook.training.settings import Settings
 from clbook_book.live.graph import Graph, trace_drawing, trace_setup, trace_step
@@ -55,8 +55,7 @@ class Program:
 
 def shared_code() -> str:
     """JavaScript that all programs of a page use."""
-    folder = resources.files("clbook_book.live")
-    return "\n".join((folder / name).read_text() for name in SHARED)
+    return "\n".join(file(f"clbook_book.live/{name}") for name in SHARED)
 
 
 def program(
@@ -103,8 +102,7 @@ def program(
     training = kind([config])
     # Colours of the points: the same in all runs of the page, which `compare` has checked.
     labels = labels_of(training).tolist()
-    read = {name for name, node in setup.held.items() if node.users}
-    follows = [name for name in settings if f"setting.{name}" in read]
+    follows = [name for name in settings if f"setting.{name}" in setup.inputs]
     held = {part: tuple(getattr(training.state, part).shape) for part in parts}
     return Program(*texts, spec, shown, held, labels, sorted(training.times), follows)
 

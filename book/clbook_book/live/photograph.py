@@ -7,11 +7,11 @@ training computes.
 from __future__ import annotations
 
 import functools
-import importlib.resources
 
 import torch
 
 from clbook.experiments.images.views import COLUMNS, coloured, cropped, draw
+from clbook.explore.static import file
 from clbook_book.live.page import drawing
 
 COLOUR, SMALLEST = 0.5, 0.2  # of the wall's training, which mirrors views and blurs none
@@ -48,5 +48,4 @@ def program() -> str:
 
 def script() -> str:
     """The program, and what shows its views on the wall."""
-    folder = importlib.resources.files("clbook_book.live")
-    return program() + folder.joinpath("photograph.js").read_text(encoding="utf-8")
+    return program() + file("clbook_book.live/photograph.js")

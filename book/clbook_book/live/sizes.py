@@ -49,7 +49,7 @@ def written(sizes: Sequence[tuple[int, int]], name: str) -> str:
     texts = []
     for n, d in sizes:
         # By torch.func, so that the losses take their formula and not the fast form behind it.
-        graph = traced(functionalize(measured), example(n, d), [], "fake")
+        graph = traced(functionalize(measured), example(n, d))
         texts.append(Writer(graph).text())
     return merged(texts, sizes, name)
 
