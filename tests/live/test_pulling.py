@@ -56,7 +56,7 @@ def test_the_ends_of_the_blend_are_no_network_and_equal_entries():
 @pytest.fixture(scope="module")
 def block(tmp_path_factory):
     picture = pull.picture(pull.run(CONFIG))
-    made = Pulling(pull.Pull, CONFIG, NETWORKS, SETTINGS, picture, title="Who?", caption="Pull.")
+    made = Pulling(pull.Pull, CONFIG, picture, "Who?", "Pull.", NETWORKS, SETTINGS)
     return alone(made, tmp_path_factory.mktemp("page"))
 
 

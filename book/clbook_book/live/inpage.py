@@ -94,13 +94,12 @@ def train_here(
     seen = {part for panel in panels for part in panel.of}
     traced = programs(kind, configs, [*settings, *numbers], seen)
     # A field whose input the graph of the start does not read would be a slider without effect.
-    followed = {name for made in traced for name in made.follows}
-    more = [field for field in numbers if field in followed] + besides
+    below = {*besides}.union(*(made.follows for made in traced)).difference(settings)
     have = traced[0].recorded | traced[0].held
     check(panels, have)
     picture = figure(cached(run, base_config, record=quantities((), figure)))
     offered = [sliders[field] for field in settings]
-    folded = [sliders[field] for field in more if field in sliders]
+    folded = [made for field, made in sliders.items() if field in below]
     choices = [choice(base_config, *shape) for shape in shapes.items()]
     offers = [each["name"] for each in (*offered, *folded, *choices)]
     check_tasks(says, ask, goals, suspects, traced[0].recorded, offers)

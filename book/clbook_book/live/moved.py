@@ -2,29 +2,38 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from clbook import style
 from clbook.explore.static import Block, filled
+from clbook.training.loop import Training
 from clbook_book.live.inpage import programs, written
 from clbook_book.live.page import shared_code
 
 CLASSES = ("blue disc", "orange square")
 
 
+@dataclasses.dataclass(eq=False, repr=False)
 class Moved(Block):
     """The block as HTML. Kinds of it have `ways()`, the settings of each program, and `setup(traced)`: what their
-    script reads besides what all of them read.
+    script reads besides what all of them read; and a name, for links and for `window.clbook.explorers[name]`.
 
     Attributes:
         files: names of the style sheets besides that of all blocks, the last one also of the template and the script.
         kind: the Training.
         config: its settings at the start.
         picture: what stands there without JavaScript.
+        title, caption: a question, and what to try.
     """
 
     files: ClassVar[tuple[str, ...]]
+    kind: type[Training]
+    config: Any
+    picture: style.Picture
+    title: str
+    caption: str
 
     def follows(self) -> Sequence[str]:
         """The settings that a reader may change in a program."""

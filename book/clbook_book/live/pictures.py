@@ -20,6 +20,7 @@ def pictures(
     settings: Sequence[str],
     side: int,
     right: tuple[str, str],
+    span: float,
     **more,
 ) -> Panel:
     """Pictures at their places.
@@ -30,15 +31,15 @@ def pictures(
             {setting: number}.
         settings: those that `view` reads.
         right: two quantities, the share of pictures whose neighbours tell their class, and the same by pixels.
+        span: the share of the block's width, beside the other panels.
         more: `presets` {words: {setting: value}}, `classes` what a class is called, `words` before the readout,
-            `chance` the share that guessing finds; and `title`, `height`, `span` of the panel.
+            `chance` the share that guessing finds.
     """
-    own = {name: more.pop(name) for name in ("title", "height", "span") if name in more}
     names = (of, images, *right)
     told = {"side": side, "right": right[0], "reference": right[1]} | more
     told["code"] = program(view, settings, side)
     script = "clbook_book.live/pictures.js"
-    return Panel("pictures", names, names, script=script, more=told, **{"height": 440} | own)
+    return Panel("pictures", names, names, span=span, height=440, script=script, more=told)
 
 
 def program(view: Callable, settings: Sequence[str], side: int) -> str:

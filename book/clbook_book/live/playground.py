@@ -7,10 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from typing import Any
 
-from clbook import style
-from clbook.training.loop import Training
 from clbook_book.live.inpage import check_tasks
 from clbook_book.live.moved import CLASSES, Moved
 from clbook_book.live.panels import Panel
@@ -31,25 +28,16 @@ LEAST = 0.25  # half a side of the smallest part of the embedding that is shown
 
 @dataclasses.dataclass(eq=False, repr=False)
 class Playground(Moved):
-    """The block as HTML.
+    """The block as HTML, of a Training whose state has x (R, n, 2), label, there and order (R, n), and lr.
+
+    It records z (R, n, 2), loss and neighbours (R,). Of its settings `network` is what the reader chooses.
 
     Attributes:
-        kind: the Training, whose state has x (R, n, 2), label (R, n), there (R, n), order (R, n) and lr, and which
-            records z (R, n, 2), loss and neighbours (R,).
-        config: its settings, of which `network` is what the reader chooses.
-        picture: what stands there without JavaScript.
-        title, caption: a question, and what to try.
         goals: what a reader may reach, of what is recorded and of `network`; the block notices it.
-        name: of the block, for links and for `window.clbook.explorers[name]`.
     """
 
     files = ("playground",)
     tools = TOOLS
-    kind: type[Training]
-    config: Any
-    picture: style.Picture
-    title: str
-    caption: str
     goals: Sequence[Goal] = ()
     name: str = "play"
 

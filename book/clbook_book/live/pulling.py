@@ -6,10 +6,7 @@ Kernel and moves are the traced ones of `course.kernel.pull`.
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
 
-from clbook import style
-from clbook.training.loop import Training
 from clbook_book.live.moved import Moved
 from clbook_book.live.ranges import knobs
 
@@ -19,27 +16,18 @@ LEAST = 1.0  # half a side of the smallest part of the embedding that is shown
 
 @dataclasses.dataclass(eq=False, repr=False)
 class Pulling(Moved):
-    """The block as HTML.
+    """The block as HTML, of a Training whose state has x, rest and pull (R, n, 2).
+
+    It records z (R, n, 2), kernel (R, n, n), pushes and moves (R, n, 2).
 
     Attributes:
-        kind: the Training, whose state has x, rest and pull (R, n, 2), and which records z (R, n, 2), kernel
-            (R, n, n), pushes and moves (R, n, 2).
-        config: its settings at the start.
         networks: {words on a button: changes of the settings}, the first one none.
         settings: {name of a setting that is a number: (label, {value: word that stands beside the slider there})}.
-        picture: what stands there without JavaScript.
-        title, caption: a question, and what to try.
-        name: of the block, for `window.clbook.explorers[name]`.
     """
 
     files = ("playground", "pulling")
-    kind: type[Training]
-    config: Any
     networks: dict[str, dict]
     settings: dict[str, tuple[str, dict]]
-    picture: style.Picture
-    title: str
-    caption: str
     name: str = "pull"
 
     def ways(self) -> list:

@@ -224,4 +224,4 @@ def block(config, title, caption, *, sliders=("blend",), networks=None, name="pu
     """
     chosen = {slider: SLIDERS[slider] for slider in sliders}
     still = picture(run(config))
-    return Pulling(Pull, config, networks or {"": {}}, chosen, still, title, caption, name)
+    return Pulling(Pull, config, still, title, caption, networks or {"": {}}, chosen, name)
