@@ -120,8 +120,8 @@ UNIFORMITY = Words(
     name="uniformity",
     beside={"random directions": "uniformity.random", "all at one place": "zero"},
     calm=(
-        "Uniformity is {uniformity.share%} of that of random directions. It is 0 where all points coincide. Small "
-        "beside a spread that is not, it says that some lie close together."
+        "Uniformity is {uniformity.share%} of that of random directions. It is 0 where all points coincide. If it "
+        "is small although the spread is not, some points lie close together."
     ),
     page="landscape",
     share="uniformity.share",
