@@ -355,7 +355,7 @@ def test_projectors_projector():
     it = runs("projectors", "projector")
     on, off = it.table(lambda r: r.rank[-1, -1]).T
     np.testing.assert_allclose(it.cells, np.stack([on, off], 1), 0, 0.51)
-    assert says("projectors", f"from {on[2]:.0f} to {on[0]:.0f} with the norm")
+    assert says("projectors", f"from {on[2]:.0f} to {on[0]:.0f} at length 1")
     assert abs(on - off).max() <= 2
     lead = it.table(lambda r: r.readout[-1, 0] - r.readout[-1, 1])[:, 0]
     assert lead[0] < 0.5 * lead[2] and answer("projectors", "projector-rank") == 1
