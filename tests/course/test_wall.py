@@ -233,6 +233,15 @@ def test_the_page_draws_the_views_of_the_training(visit, path, record):
     assert "cat 2 of 20" in views.inner_text()
 
 
+def test_a_second_kernel_finds_the_program_in_the_store(tmp_path, monkeypatch):
+    monkeypatch.setenv("CLBOOK_CACHE", str(tmp_path))
+    drawing.program.cache_clear()
+    first = drawing.program()
+    drawing.program.cache_clear()
+    monkeypatch.setattr(drawing, "written", None)  # nothing may be traced
+    assert drawing.program() == first == drawing.program()
+
+
 def test_a_click_on_the_map_chooses_a_photograph(visit, path, ran):
     wall = visit(path)
     canvas = wall.locator(".clbook-map")

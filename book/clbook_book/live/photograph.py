@@ -12,6 +12,7 @@ import torch
 
 from clbook.experiments.images.views import COLUMNS, coloured, cropped, draw
 from clbook.explore.static import file
+from clbook_book.live.kept import kept
 from clbook_book.live.page import drawing
 
 COLOUR, SMALLEST = 0.5, 0.2  # of the wall's training, which mirrors views and blurs none
@@ -35,6 +36,11 @@ def program() -> str:
     `make()` has the input "given.photograph", those that `draws` fills from a Generator, and the outputs "view" and
     "drawn", the numbers whose names are `columns`.
     """
+    return kept(written, str, [__name__], [])
+
+
+def written() -> str:
+    """The program, traced now."""
     generator = torch.Generator().manual_seed(0)
 
     def one(given):
