@@ -38,7 +38,7 @@ ASK = Ask(
 )
 ALONE = [f"{name} == 0" for name in VIEWS if name != "shift"]
 GOALS = (
-    Goal("Reach 65 % with one kind of view", "knn >= 0.65", *ALONE),
+    Goal("Reach 65 % with moved views alone", "knn >= 0.65", *ALONE),
     Goal("Make 6 and 9 neighbours: one in twenty of each other's nearest", "mixed >= 0.05"),
 )
 
