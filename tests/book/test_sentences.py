@@ -18,10 +18,11 @@ from sources import PREDICTED, markdown
 from sources import cells as cells_of
 
 from clbook import kernels, sweep
-from clbook.experiments import content_style, kernel, overlap, why
+from clbook.experiments import content_style, kernel, modadd, overlap, why
 from clbook.explore import static
 from clbook.results.sweep import combined
 from clbook_book import records
+from clbook_book.course.sphere import play
 from clbook_book.course.why import figures
 
 
@@ -212,6 +213,13 @@ def test_kernel_donut():
 
 
 CHANCE = 0.35  # 10-NN accuracy up to which four classes count as mixed
+
+
+def test_numbers_of_the_first_sections_of_two_pages():
+    right = 100 * play.run(play.Config()).free_accuracy.mean()
+    assert says("sphere", f"for about {5 * round(right / 5)} % of the free points they are right")
+    config, share = modadd.Config(), f"{100 * modadd.Config().fraction:.0f} %"
+    assert says("modadd", f"trains for {config.epochs} epochs on {share} of the samples")
 
 
 def test_sphere_rate():
