@@ -85,24 +85,21 @@ LS_AND_VA = {
             "to_the_end": of_ratio(5.0, NAN),
             "random_features": of_ratio(5.0, 9.0),
             "linear_maps": {"spline": separated(*[3] * 5)},
-        },
+        }
     },
     "ls-step-5": {
         "holds": {
             "printed_bounds": {1: [-9.0, -8.0]},
             "equal_means": dict(partial=0.0, full=0.0, ratio=900.0, eps=0.1),
-        },
+        }
     },
     "ls-growth-rate": {"holds when": {"growth": uneven(1.01)}, "fails": {"growth": uneven(1.2)}},
-    "ls-blocks-first": {
-        "seen here": donuts(0.1, 0.8, 0.9),
-        "not seen here": donuts(0.1, 0.1, 0.9),
-    },
+    "ls-blocks-first": {"seen here": donuts(0.1, 0.8, 0.9), "not seen here": donuts(0.1, 0.1, 0.9)},
     "va-prop-2-1-formula": {
-        "holds": {"still": [dataclasses.replace(ONE_PLACE, loss_mean=0.0, z=ONE_PLACE.z[:1])] * 3},
+        "holds": {"still": [dataclasses.replace(ONE_PLACE, loss_mean=0.0, z=ONE_PLACE.z[:1])] * 3}
     },
     "va-theorem-4-2-network": {
-        "fails": {"three_flows": [{"network": Run(spread=np.full(3, 1e-15), moved=[0, 1.0])}] * 5},
+        "fails": {"three_flows": [{"network": Run(spread=np.full(3, 1e-15), moved=[0, 1.0])}] * 5}
     },
     "va-stationary": {"seen here": {"life": clustered()}},
 }
@@ -141,15 +138,13 @@ SA = {
                 {"step": range(0, 6001, 100), "loss": list(TWINS["loss"])},
                 weight_angle=np.full((3, 3, 61), 85.0),
             )
-        },
+        }
     },
     "sa-subsets-decline": {
         "seen here": {
             "subsets": record("classes seed step", {"classes": list(COUNTS)}, cka=FALLING),
-            "photographs": {
-                "CIFAR-10": record("seed epoch loss", {"loss": ["nscl"]}, cka=ALBUM),
-            },
-        },
+            "photographs": {"CIFAR-10": record("seed epoch loss", {"loss": ["nscl"]}, cka=ALBUM)},
+        }
     },
     "sa-photo-scl-zero": {"seen here": photographs(1, 0.9, 0.02, 0.4)},
     "sa-photo-probe": {"seen here": photographs(0.6, 0.7, 0.8, 0.8)},

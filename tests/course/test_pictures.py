@@ -82,20 +82,19 @@ def test_the_word_separable_stands_there_from_that_time_on():
 
 def test_a_strip_does_not_sort_the_points_by_their_class_and_has_the_coordinate_of_the_paths():
     result = separability.run(separability.Config(n=12, d=2, steps=5, hidden=(30,)))
-    strip = separability_figures.trajectories(result).fig.axes[1]
-    aside, heights = np.array(
-        [artists(strip)[f"class {k} now"].get_offsets().T for k in (0, 1)]
-    ).swapaxes(0, 1)
-    assert aside[0].min() < aside[1].max() and aside[1].min() < aside[0].max()
-    first = [result.z[-1][result.labels == k, 0] / result.config.eps for k in (0, 1)]
+    strip = artists(separability_figures.trajectories(result).fig.axes[1])
+    dots = np.array([strip[f"class {k} now"].get_offsets() for k in (0, 1)])
+    (a, b), heights = dots[..., 0], dots[..., 1:]
+    assert a.min() < b.max() and b.min() < a.max()
+    first = [result.z[-1][result.labels == k, :1] / result.config.eps for k in (0, 1)]
     np.testing.assert_allclose(heights, first, rtol=1e-5)
 
 
 def test_strokes_join_the_neighbours_on_the_ring_whose_views_overlap():
     result = overlap.run(overlap.Config(steps=1))
-    gaps = np.diff(result.x, append=result.x[0] + 360)
-    start = overlap_figures.beginning(result).fig.axes[1]
+    _, start = overlap_figures.beginning(result).fig.axes
     strokes = artists(start)["share views"].get_segments()
+    gaps = np.diff(result.x, append=result.x[0] + 360)
     assert 0 < len(strokes) == (gaps < result.config.width).sum() < len(gaps)
 
 

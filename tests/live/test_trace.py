@@ -239,8 +239,7 @@ def test_what_a_step_hands_on_is_what_it_read_before_any_of_it_was_written(javas
     a, b = torch.arange(9.0).reshape(3, 3), 10 * torch.arange(9.0).reshape(3, 3)
     truth = HANDED_ON[name](a, b)
     made = graph.traced(
-        lambda found: dict(zip("ab", HANDED_ON[name](found["a"], found["b"]))),
-        {"a": a, "b": b},
+        lambda found: dict(zip("ab", HANDED_ON[name](found["a"], found["b"]))), {"a": a, "b": b}
     )
     code = [page.shared_code(), f"const it = ({Writer(made).text()})();"]
     code += [f"it.inputs.{x}.set({y.flatten().tolist()});" for x, y in (("a", a), ("b", b))]
