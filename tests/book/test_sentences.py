@@ -8,6 +8,7 @@ import functools
 import itertools
 import os
 import re
+from pydoc_data.topics import topics
 from unittest import mock
 
 import numpy as np
@@ -24,6 +25,7 @@ from clbook.results.sweep import combined
 from clbook_book import records
 from clbook_book.course.sphere import play
 from clbook_book.course.why import figures
+from clbook_book.course.words import halves
 
 
 @functools.cache
@@ -425,6 +427,19 @@ def test_words_neighbours():
             assert word != other or leads[-1] == one
     assert "true" not in first and len(first) == 6
     assert np.mean([t <= 1000 for t in first.values()]) > 0.5 and answer("words", "leads") == 1
+
+
+def test_words_own(tmp_path):
+    """The halves of the manual's words were seen a hundred times each, and find each other."""
+    path, text = tmp_path / "manual.txt", "\n\n".join(topics.values())
+    path.write_text(text, "utf-8")
+    _, split, joint = halves.counted(text, 0)
+    seen = joint.sum(1)[[*split, *range(halves.WORDS, halves.WORDS + halves.SPLIT)]]
+    assert 55_000 < len(re.findall(r"[^\W\d_]+(?:['’-][^\W\d_]+)*", text)) < 75_000
+    assert (
+        seen.min() / joint.sum() * 55_000 > 100
+        and halves.run(halves.Config(str(path))).found() >= 9
+    )
 
 
 def test_alignment_classes():

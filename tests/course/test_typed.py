@@ -37,7 +37,8 @@ def test_a_word_is_looked_up_as_it_stands_in_the_record(visit, tmp_path, nearest
 
 
 def test_a_text_is_counted_and_trained_as_in_python(visit, tmp_path):
-    page = visit(alone(typed.Own("Own", "."), tmp_path))
+    page = visit(alone(typed.Own("a cat", "a short text", "Own", "."), tmp_path))
+    page.wait_for_function("window.clbook?.explorers?.own")
     path, text = tmp_path / "text.txt", 12 * TEXT
     path.write_text(text, "utf-8")
     ended = page.evaluate("text => window.clbook.explorers.own.run({ text, seed: 3 })", text)

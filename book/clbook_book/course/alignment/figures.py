@@ -35,9 +35,7 @@ def _about(config):
     """The settings of a run, in words."""
     c = config
     kind = "synthetic points" if c.data == "synthetic" else c.data
-    data = f"{kind}, {c.classes} classes"
-    training = f"tau = {c.tau:g}, B = {c.batch}, lr = {c.rate:.3g}"
-    return f"{data}, {training}"
+    return f"{kind}, {c.classes} classes, tau = {c.tau:g}, B = {c.batch}, lr = {c.rate:.3g}"
 
 
 def _log_steps(ax, **kwargs):

@@ -179,8 +179,7 @@ def lines(x, curves, *, xlabel, ylabel, slope) -> Picture:
     ax.plot(x, law, color=MUTED, ls="--", lw=1, label=f"slope {slope:g}")
     ax.set(xscale="log", yscale="log", xlabel=xlabel, ylabel=ylabel)
     legend(ax, loc="center left", bbox_to_anchor=(1.0, 0.5))
-    told = "; ".join(text)
-    return Picture(fig, f"{ylabel.capitalize()} over {xlabel}. {told}.")
+    return Picture(fig, f"{ylabel.capitalize()} over {xlabel}. {'; '.join(text)}.")
 
 
 BLOCKS = ("kernel", "alignment", "theta", "sigma2")
@@ -237,12 +236,11 @@ def _matrix(ax, K, labels, donut):
     """
     every = math.ceil(len(K) / MOST_CELLS)
     labels = labels[::every]
-    cells = (K / np.abs(K).max())[::every, ::every]
-    ax.imshow(cells, cmap="RdBu_r", vmin=-1, vmax=1, gid="cells of K, largest = 1")
+    K = (K / np.abs(K).max())[::every, ::every]
+    ax.imshow(K, cmap="RdBu_r", vmin=-1, vmax=1, gid="cells of K, largest = 1")
     between_classes(ax, labels, 0.8)
     classes, first = np.unique(labels, return_index=True)
-    after = np.append(first[1:], len(labels))
-    middle = (first + after) / 2
+    middle = (first + np.append(first[1:], len(labels))) / 2
     names = ("disc", "ring") if donut else [f"class {k}" for k in classes]
     ax.set_xticks(middle, names)
     ax.set_yticks(middle, names, rotation=90, va="center")

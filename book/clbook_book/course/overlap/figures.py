@@ -215,8 +215,7 @@ def graph(config: Config) -> Picture:
     fig, ((arcs,), (matrix,)) = axes(1, 2, width=6.4, height=6.4, height_ratios=(1, 2.6))
     _intervals(arcs, config, places, _ends(config, places, p))
     _matrix(matrix, A)
-    owners = (p > 0).sum(0)
-    shared = np.sum(owners > 1)
+    shared = np.sum((p > 0).sum(0) > 1)
     empty = np.sum(A == 0)
     views = (
         f"{len(mine)} data points of one class, each with an interval of views "

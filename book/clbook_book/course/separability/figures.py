@@ -374,8 +374,9 @@ def race(results: Sequence[Result]) -> Picture:
     top = 100 * max(np.sqrt(result.config.tau) for result in results)
     row[0].set(ylabel="distance in the embedding", ylim=(1e-4, top))
     legend(row[0], loc="lower right")
-    told = ". ".join(said)
-    return Picture(fig, f"The gap of two clusters and their width over training. {told}.")
+    return Picture(
+        fig, f"The gap of two clusters and their width over training. {'. '.join(said)}."
+    )
 
 
 def _raced(ax, result):

@@ -101,9 +101,10 @@ window.clbookTyped ??= (() => {
     return found.sort((a, b) => b[1] - a[1]).slice(0, many);
   }
 
-  function own(figure) {
+  async function own(figure) {
     const block = begun(figure);
     if (!block) return;
+    const first = new TextDecoder().decode(await inflated(block.part(".clbook-packed").textContent)); // the text that stands there
     const { part, setup, say } = block, [most, halves] = setup.sizes, area = part("textarea"), input = part("[name=word]");
     const code = `${part(".clbook-own-code").textContent}\nreturn { ways: ${makers(setup)}, Generator };`;
     const { ways: [make], Generator } = new Function(code)(), run = make();
@@ -162,16 +163,19 @@ window.clbookTyped ??= (() => {
         slice();
       });
     }
+    function put(given) { area.value = given; return train(); }
     const actions = {
       train,
+      first: () => put(first),
+      page: () => put(figure.closest("article, .jp-Notebook")?.innerText ?? ""),
       toss() { seed = (seed + 1) % 10000; return train(); },
       stop() { running += 1; part("[data-do=stop]").disabled = true; say(`Stopped at step ${run.t}.`); },
     };
     part("[type=file]").addEventListener("change", async ({ target }) => {
-      if (target.files[0]) { area.value = await target.files[0].text(); train(); }
+      if (target.files[0]) put(await target.files[0].text());
     });
     input.addEventListener("input", ask);
-    area.value = figure.closest("article, .jp-Notebook")?.innerText ?? "";
+    area.value = first;
     for (const one of [area, part("[type=file]")]) one.disabled = false;
     opened(block, actions, {
       run: ({ text: given, seed: other = seed } = {}) => { area.value = given ?? area.value; seed = other; return train(); },

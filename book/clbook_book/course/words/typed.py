@@ -17,6 +17,11 @@ from clbook_book.live.page import shared_code
 FILES = ("clbook.explore/address.js", "clbook_book.live/block.js")
 
 
+def packed(data: bytes) -> str:
+    """Letters for a page, from which its script unpacks `data`."""
+    return base64.b64encode(gzip.compress(data, 9, mtime=0)).decode()
+
+
 @dataclasses.dataclass(eq=False, repr=False)
 class Nearest(Block):
     """The nearest of any word, at four times of a run.
@@ -41,7 +46,6 @@ class Nearest(Block):
         near = self.record.near.values.transpose(0, 2, 1)
         away = self.record.away.values.transpose(0, 2, 1)
         planes = (near & 255).astype("u1"), (near >> 8).astype("u1"), away
-        packed = gzip.compress(b"".join(plane.tobytes() for plane in planes), 9, mtime=0)
         setup = {
             "name": self.name,
             "word": self.word,
@@ -55,7 +59,7 @@ class Nearest(Block):
             css=["clbook_book.live/inpage.css", "clbook_book.course.words/typed.css"],
             js=[*FILES, "clbook_book.course.words/typed.js"],
             block=self,
-            packed=base64.b64encode(packed).decode(),
+            packed=packed(b"".join(plane.tobytes() for plane in planes)),
         )
 
 
@@ -64,10 +68,14 @@ class Own(Block):
     """A text of the reader's own: ten words split by a coin, vectors trained in the page, and who finds its half.
 
     Attributes:
+        text: the one that stands there at first.
+        source: what it is, such as "a novel".
         title, caption: a short heading, and what stands below.
         name: of the block, for links and `window.clbook.explorers[name]`.
     """
 
+    text: str
+    source: str
     title: str
     caption: str
     name: str = "own"
@@ -90,5 +98,6 @@ class Own(Block):
             css=["clbook_book.live/inpage.css", "clbook_book.course.words/typed.css"],
             js=[*FILES, "clbook_book.course.words/typed.js"],
             block=self,
+            packed=packed(self.text.encode()),
             code=shared_code() + "\n" + written(traced),
         )
