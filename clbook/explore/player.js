@@ -74,14 +74,20 @@ window.clbookExplorer ??= (() => {
   // ?only=name or ?only=name:eps=1&frame=3, also with # before the colon's part: one explorer alone.
   const only = decoded(location.search).match(/^\?only=([^:#&]+)(?:(?:#[^:]+)?:(.*))?$/);
 
-  // What the text says of an explorer: for each link to one of its settings, the values and the sentence around it.
+  // What the text says of an explorer: for each link to one of its settings the values and the sentence around it, which
+  // several may share: its number, and which of the settings of the sentence it is.
   function guided(explorer) {
-    return [...document.querySelectorAll("a[href^='#']")].flatMap((link) => {
-      const [found, values] = settingOf(link) ?? [];
-      return found === explorer ? [{ values, sentence: sentenceOf(link) }] : [];
-    });
+    const links = [...document.querySelectorAll("a[href^='#']")].filter((link) => settingOf(link)?.[0] === explorer), steps = [];
+    links.forEach((link) => link.toggleAttribute("data-named", true));
+    for (const link of links) {
+      const sentence = sentenceOf(link), before = steps.at(-1), same = before?.sentence.textContent === sentence.textContent;
+      const around = same ? { ...before, place: before.place + 1 } : { sentence, number: (before?.number ?? 0) + 1, place: 0 };
+      steps.push({ ...around, values: settingOf(link)[1] });
+    }
+    links.forEach((link) => link.toggleAttribute("data-named", false));
+    return steps;
   }
-  function sentenceOf(link) { // a copy of the sentence in which a link stands, with its formulas and without its links; its own words are strong
+  function sentenceOf(link) { // a copy of the sentence in which a link stands, with its formulas and without its links; those named are spans
     const block = link.closest("p, li, td") ?? link.parentNode;
     const range = document.createRange(), walker = document.createTreeWalker(block, NodeFilter.SHOW_TEXT);
     const ends = [], stop = /[.?!]\)?(?=\s+[A-Z(]|\s*$)/g; // places after which a sentence may begin
@@ -95,16 +101,20 @@ window.clbookExplorer ??= (() => {
       if (before) range.setStart(text, place);
       else { range.setEnd(text, place); break; }
     }
-    const copy = document.createElement("span"), named = document.createElement("strong");
-    link.toggleAttribute("data-named", true);
+    const copy = document.createElement("span");
     copy.append(range.cloneContents());
-    link.toggleAttribute("data-named", false);
     copy.querySelectorAll("[id]").forEach((each) => each.removeAttribute("id"));
-    named.append(...copy.querySelector("[data-named]").childNodes);
-    copy.querySelector("[data-named]").replaceWith(named); // a sentence may name two settings
+    copy.querySelectorAll("[data-named]").forEach((each) => becomes(each, "span"));
     copy.querySelectorAll("a").forEach((each) => each.replaceWith(...each.childNodes));
     if (copy.firstChild.nodeType === Node.TEXT_NODE) copy.firstChild.data = copy.firstChild.data.replace(/^\s*\(\d\)\s+/, ""); // the number of a step in the text
     return copy;
+  }
+
+  function becomes(named, tag) {
+    const made = document.createElement(tag);
+    made.toggleAttribute("data-named", true);
+    made.append(...named.childNodes);
+    named.replaceWith(made);
   }
 
   function explorer(figure) {
@@ -311,20 +321,24 @@ window.clbookExplorer ??= (() => {
     const guide = part(".clbook-guide"), note = part(".clbook-code"), told = part(".clbook-told");
     let steps = [], at = 0;
     function open(k) {
-      steps = guided(me);
+      if (guide.hidden) steps = guided(me);
       guide.hidden = false;
       part("[data-do=guide]").setAttribute("aria-expanded", "true");
       at = k;
       const words = guide.querySelector(".clbook-sentence");
-      const tell = (where, j) => where.replaceChildren(`${j + 1} of ${steps.length}. `, steps[j].sentence);
+      const tell = (where, { number, sentence }) => where.replaceChildren(`${number} of ${steps.at(-1).number}. `, sentence);
       const trial = words.cloneNode(); // nothing of it is announced
       trial.removeAttribute("aria-live");
       trial.style.minHeight = "";
       words.after(trial);
-      const heights = steps.map((_, j) => { tell(trial, j); return trial.offsetHeight; });
+      const heights = steps.map((step) => { tell(trial, { ...step, sentence: step.sentence.cloneNode(true) }); return trial.offsetHeight; });
       trial.remove();
       words.style.minHeight = `${Math.max(...heights)}px`; // what is clicked stays in its place
-      tell(words, at);
+      const { sentence, place } = steps[at]; // of a sentence that stands there already only what is strong moves on
+      if (sentence.parentNode !== words) tell(words, steps[at]);
+      sentence.querySelectorAll("[data-named]").forEach((each, j) => {
+        if ((j === place) !== each.matches("strong")) becomes(each, j === place ? "strong" : "span");
+      });
       guide.querySelector("[data-guide=back]").disabled = at === 0;
       guide.querySelector("[data-guide=next]").textContent = at === steps.length - 1 ? "Done" : "Next";
       return me.follow(steps[at].values).then(() => img.decode()).catch(() => {}).then(() => { // the picture has its size then
