@@ -374,7 +374,7 @@ window.clbookHere ??= (() => {
         stop(); keep(); picture(); touch(); say("Pinned. The next run stands beside it.");
       },
       png() {
-        if (canvas.hidden) return say("Train first: till then the picture is a file, which the browser saves.");
+        if (canvas.hidden) return say("Train first. The picture that stands here till then can be saved as any picture of a page.");
         const about = `${me.title}. ${canvas.ariaLabel} ${decodeURIComponent(me.address())}`;
         return saved(canvas, setup.name, { Description: about, Copyright: `${document.title}. CC BY 4.0` });
       },
