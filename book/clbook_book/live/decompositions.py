@@ -187,7 +187,7 @@ def table() -> dict:
     """{operation: what it is made of} for the second pass."""
     each = {}
     # _foreach_add([a, b], [c, d]) -> [add(a, c), add(b, d)]: optimizers of torch work on all weights by one call, and
-    # this is how torch has it where there is no faster way. `_op_dk` is not public: another torch may name it otherwise.
+    # this is how torch has it where there is no faster way. `_op_dk` is not public: it may change.
     for name in FOR_EACH:
         packet = getattr(aten, f"_foreach_{name}")
         for overload in packet.overloads():
