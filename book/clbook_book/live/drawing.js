@@ -215,6 +215,7 @@ window.clbookDrawing ??= (() => {
       const all = found.flat(), given = panel.limits ?? [];
       const kept = given.length && all.every((v) => !(v < given[0] || v > given[1]));
       const axis = kept ? given : roomy([...all, ...given]);
+      if (given.length && all.every((v) => !(v < given[0]))) axis[0] = given[0]; // what cannot be negative has no room below 0
       const { ends } = overTime(g, frame, run, lines, axis, { title: panel.title || panel.names.join(", ") });
       if (named) within(g, frame, () => namesAt(g, frame, lines, ends));
     },
@@ -229,6 +230,10 @@ window.clbookDrawing ??= (() => {
         g.fillStyle = panel.colour ? colours[row[panel.colour][i] % colours.length] : INK;
         const top = toY(Math.max(v, 0));
         g.fillRect(toX(i + 0.7), top, toX(i + 1.3) - toX(i + 0.7), toY(0) - top);
+        if (v <= high) return;
+        g.globalCompositeOperation = "destination-out"; g.globalAlpha = 1; g.lineWidth = 2.5; // a bar that goes on has two cuts
+        for (const y of [frame.y + 27, frame.y + 33]) stroke(g, [[toX(i + 0.65), y + 3], [toX(i + 1.35), y - 3]]);
+        g.globalCompositeOperation = "source-over";
       }));
       g.font = LETTERS.replace("12", "10"); g.textAlign = "center"; g.textBaseline = "bottom";
       const digits = Math.max(0, 3 - Math.ceil(Math.log10(high))), room = toX(2) - toX(1) - 4;
