@@ -420,6 +420,9 @@ def test_sliders_and_boxes_and_programs_take_the_same_values(visit, ring):
             typed.dispatch_event("change")
             assert status(page).startswith(f"{name} = {said} is not allowed: ")
     assert label(page) == stood  # nothing was trained, and nothing set
+    # Where small values matter, the first tenth of a slider is a thousandth of the range.
+    scale = "clbookSettings.scale({ low: 0, high: 1, value: 0 }).inverse(0.1)"
+    assert page.evaluate(scale) == pytest.approx(0.001)
 
 
 # The address.

@@ -2,7 +2,7 @@
 // before a reader trains and follows each change of a setting. No library, no request.
 window.clbookHere ??= (() => {
   const { write, join } = window.clbookAddress, { drawn: copied } = window.clbookNamed; // of address.js and named.js
-  const { fits, short, refusal, check } = window.clbookSettings; // of settings.js
+  const { fits, scale, short, refusal, check } = window.clbookSettings; // of settings.js
   const tasks = window.clbookTasks; // of tasks.js
   const shared = window.clbookShared; // what all workers begin with: stands before this script
   const { EYE, said, ticks, when, sized, head, meters, draw, layout } = window.clbookDrawing; // of drawing.js
@@ -252,7 +252,7 @@ window.clbookHere ??= (() => {
     }
     const refused = new Map(); // {name of a setting: what stands in its box, and is not allowed}
     function slider(knob, host) {
-      const f = knob.log ? Math.log : (v) => v, inverse = knob.log ? Math.exp : (v) => v, span = f(knob.high) - f(knob.low);
+      const { f, inverse } = scale(knob), span = f(knob.high) - f(knob.low);
       const places = knob.whole && !knob.log ? knob.high - knob.low : 1000; // a key moves by one of them
       const range = made("input", { type: "range", min: 0, max: places, autocomplete: "off", ariaLabel: knob.label });
       const box = made("input", { type: "text", inputMode: "decimal", autocomplete: "off", ariaLabel: `${knob.label}, typed` });
@@ -315,9 +315,9 @@ window.clbookHere ??= (() => {
     function steps(name, written) {
       const knob = numbers.find((one) => one.name === name), shape = shapes.find((one) => one.name === name);
       if (!knob) return shape?.values;
-      const { low, high, log, whole } = knob, powers = Math.log10(high / low), COUNT = 80;
-      const all = log ? Array.from({ length: COUNT + 1 }, (_, k) => Number((low * 10 ** (powers * k / COUNT)).toPrecision(2)))
-        : ticks(low, high, COUNT);
+      const { low, high, whole } = knob, { f, inverse, even } = scale(knob), COUNT = 80, step = (f(high) - f(low)) / COUNT;
+      const all = even ? ticks(low, high, COUNT)
+        : Array.from({ length: COUNT + 1 }, (_, k) => Number(inverse(f(low) + step * k).toPrecision(2)));
       return [...new Set([...all.map((v) => whole ? Math.round(v) : Number(v.toPrecision(6))).filter((v) => fits(knob, v)), written])].sort((a, b) => a - b);
     }
     function touch() { me.touched = true; if (!coming.length) write(); }
