@@ -21,8 +21,7 @@ if "PYTEST_XDIST_WORKER_COUNT" in os.environ:  # in each process, before torch i
 ALL = {
     # each page in a browser, at several widths, with each slider moved
     "alignment_play", "book", "deck", "diagnose_inpage", "diagnose_page", "explore_live", "explore_pages",
-    "explore_static", "hover", "inpage", "items_box", "lab", "ledger", "playground", "predictions", "pulling",
-    "sentences", "wall",
+    "explore_static", "hover", "inpage", "items_box", "lab", "ledger", "playground", "predictions", "pulling", "wall",
     # whole trainings, traced or made again; environments and builds of their own
     "download", "forked", "goals", "onnx", "practice", "records_beginnings", "stale", "trace",
     # wrong values for every argument, a sample of them each day

@@ -1,7 +1,6 @@
 """Who may import whom: book, audit, course, live, clbook, one way; and no two modules import each other in a circle."""
 
 import ast
-import importlib.util
 import json
 import pathlib
 
@@ -71,10 +70,3 @@ def test_no_modules_import_each_other_in_a_circle():
         for module in free:
             del left[module]
     assert left == {}
-
-
-def test_every_folder_of_the_course_and_the_audit_is_a_package():
-    for kind in ("course", "audit"):
-        for path in (ROOT / "book/clbook_book" / kind).iterdir():
-            if path.is_dir() and path.name != "__pycache__":
-                assert importlib.util.find_spec(f"clbook_book.{kind}.{path.name}").origin, path

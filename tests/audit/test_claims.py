@@ -10,7 +10,6 @@ import types
 import numpy as np
 import pytest
 import scipy.stats
-import shaken
 from claim_cases import CASES
 from controls import MARGINS, controlled, judged, listed, margins, real
 
@@ -270,19 +269,3 @@ def test_the_command_line_judges_an_item(capsys, monkeypatch):
     assert command_line.main() == 0
     said = capsys.readouterr().out
     assert re.match(r"misprinted +ls-eq-14\n", said) and "bar: equal to" in said
-
-
-def test_what_judges_with_shaken_starts_may_fail_and_may_know_more_claims(monkeypatch):
-    rows = [{"id": id, "verdict": "fails"} for id in ("ls-eq-14", "ls-new")]
-    outputs = iter([json.dumps(rows).encode(), b""])
-
-    def ran(*command, **how):
-        return types.SimpleNamespace(stdout=next(outputs), returncode=1)
-
-    monkeypatch.setattr(shaken.subprocess, "run", ran)
-    assert shaken.changed(["ls"], "1e-6", "1") == [
-        "ls-eq-14: misprinted -> fails",
-        "ls-new: not in the list -> fails",
-    ]
-    with pytest.raises(RuntimeError, match="audit ls --json - ended with 1: its message"):
-        shaken.changed(["ls"], "1e-6", "1")

@@ -1,6 +1,7 @@
 """What the text says beside an explorer, held to the runs that it shows; and the right answers of predictions.
 
-A test an explorer, called after its page and its name. The sentences stand below it, under "What to see".
+A test an explorer, called after its page and its name. The sentences stand below it, under "What to see". Those whose
+runs are in no record are long: without a build these runs take minutes.
 """
 
 import ast
@@ -14,7 +15,6 @@ from unittest import mock
 import numpy as np
 import pytest
 from clbook_predict import Predict
-from pages import built  # noqa: F401 (without a build these runs take minutes)
 from sources import PREDICTED, markdown
 from sources import cells as cells_of
 
@@ -137,6 +137,7 @@ def test_intro_quiz():
     assert it[0.02, 45].loss < 0.5 * it[2, 45].loss and answer("intro", "quiz") == 1
 
 
+@pytest.mark.long
 def test_intro_first():
     it = runs("intro", "first")
     at, first = it.table(when), it[0.1, 0.03]
@@ -178,6 +179,7 @@ def test_kernel_step():
     assert (partial[1:] / partial[:-1] > 9.5).all() and (abs(full - 0.5) < 0.1).all()
 
 
+@pytest.mark.long
 def test_kernel_orbits():
     """The sentences below the block that trains the three flows."""
     block = value("kernel", "turning").replace(n=24, width=32, steps=400)
@@ -191,6 +193,7 @@ def test_kernel_orbits():
     assert little[1] < network.spread[1] < wide[1]
 
 
+@pytest.mark.long
 def test_kernel_imbalance():
     it = runs("kernel", "imbalance")
     speed = {at: r.speeds() for at, r in it.items()}
@@ -205,6 +208,7 @@ def test_kernel_imbalance():
     assert answer("kernel", "small") == 2
 
 
+@pytest.mark.long
 def test_kernel_donut():
     for result in runs("kernel", "donut").values():
         aligned = result.alignment
@@ -223,6 +227,10 @@ def test_numbers_of_the_first_sections_of_two_pages():
     assert says("sphere", said)
     config, share = modadd.Config(), f"{100 * modadd.Config().fraction:.0f} %"
     assert says("modadd", f"trains for {config.epochs} epochs on {share} of the samples")
+    pairs, alike = config.N * (config.N - 1) // 2, config.N * (config.N // config.k - 1) // 2
+    words = f"N = {config.N} symbols and k = {config.k}, so {config.N**2} pairs"
+    for each in (words, f"gives {2 * config.N**2} samples", f"other {pairs - alike} pairs"):
+        assert says("modadd", each)
 
 
 def test_sphere_rate():
@@ -281,6 +289,7 @@ def test_sphere_temperature():
     assert answer("sphere", "halve") == 2
 
 
+@pytest.mark.long
 def test_landscape_shuffle():
     it, shuffle, losses = runs("landscape", "shuffle"), value("landscape", "shuffle"), []
     for K, tau in it:
@@ -296,6 +305,7 @@ def test_landscape_shuffle():
     )
 
 
+@pytest.mark.long
 def test_overlap_overlap():
     it = runs("overlap", "overlap")
 
@@ -372,6 +382,7 @@ def test_projectors_projector():
     assert lead[0] < 0.5 * lead[2] and answer("projectors", "projector-rank") == 1
 
 
+@pytest.mark.long
 def test_remembers_ma_decay():
     it = runs("remembers", "ma-decay")
     ratio = {at: r.ratio[-1] for at, r in it.items()}
@@ -388,6 +399,7 @@ def test_remembers_ma_decay():
     assert answer("remembers", "start") == 1
 
 
+@pytest.mark.long
 def test_remembers_ma_bands():
     it = runs("remembers", "ma-bands")
     bands = {at: np.unique(r.distances()[1].round(2)) for at, r in it.items()}
@@ -430,6 +442,7 @@ def test_words_neighbours():
     assert np.mean([t <= 1000 for t in first.values()]) > 0.5 and answer("words", "leads") == 1
 
 
+@pytest.mark.long
 def test_words_own(tmp_path):
     """The halves of the manual's words were seen a hundred times each, and find each other."""
     path, text = tmp_path / "manual.txt", "\n\n".join(topics.values())
@@ -463,6 +476,7 @@ def spread(result):
     return np.linalg.norm(points[:half].mean(0) - points[half:].mean(0))
 
 
+@pytest.mark.long
 def test_why_counts():
     it = runs("why", "counts")
 

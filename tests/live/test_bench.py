@@ -7,6 +7,7 @@ from blocks import BOOK, made_in
 from browser import alone, barriers
 
 from clbook_book.course.separability import bench, play
+from clbook_book.live.ranges import knobs
 
 STATUS = "document.querySelector('.clbook-status').textContent"
 TOLD = "document.querySelector('.clbook-suspects p').textContent"
@@ -54,6 +55,27 @@ def block(tmp_path_factory):
 
 def begun(page):
     page.wait_for_function("/iteration 0/.test(document.querySelector('canvas').ariaLabel ?? '')")
+
+
+ENDS = """end => {
+  for (const range of document.querySelectorAll("input[type=range]")) {
+    range.value = range[end];
+    range.dispatchEvent(new Event("input"));
+  }
+  return clbook.explorers.bench.settings(); }"""
+
+
+def test_sliders_have_both_ends_of_their_ranges_and_another_seed_is_another(visit, block):
+    page = visit(block, "Math.random = () => 0.7")
+    begun(page)
+    offered = knobs([bench.Config()], ("noise", "turn", "spread", "tau", "spared", "ordered"))
+    for end, side in (("min", "low"), ("max", "high")):
+        found = page.evaluate(ENDS, end)
+        for slider in offered:
+            assert found[slider["name"]] == pytest.approx(slider[side]), slider["name"]
+    page.click("[data-do=reset]")
+    page.get_by_role("button", name="Another seed").click()
+    page.wait_for_function("document.querySelector('canvas').ariaLabel.includes('seed 7000:')")
 
 
 def test_points_are_painted_and_a_link_trains_on_them(visit, block):

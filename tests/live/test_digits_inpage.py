@@ -1,7 +1,7 @@
 """The block on thrown digits: it trains in the page, and its map, neighbours, views and presets follow."""
 
 import pytest
-from browser import alone, barriers
+from browser import alone
 
 from clbook.experiments.digits import Config
 from clbook_book.course.photographs import digits
@@ -53,10 +53,3 @@ def test_a_click_and_a_preset_change_what_stands_below(visit, block):
     assert (
         page.get_by_role("button", name="flat projection").get_attribute("aria-pressed") == "true"
     )
-
-
-def test_it_has_no_barriers_and_fits_a_phone(visit, block):
-    page = visit(block, width=390)
-    ready(page)
-    assert barriers(page) == []
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")

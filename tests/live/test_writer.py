@@ -10,6 +10,7 @@ from blocks import BOOK, blocks
 from clbook_goals import SETUP
 from test_trace import in_page
 
+from clbook.experiments import separability
 from clbook_book.live import graph, page
 
 
@@ -83,11 +84,11 @@ def built() -> dict:
     return found
 
 
-def in_python(kind, config) -> list[dict]:
+def in_python(kind, config, steps=STEPS) -> list[dict]:
     """What some steps of a run give: {name: values} at each."""
     training = kind([config])
     s, rows = training.start(), []
-    for t in range(STEPS):
+    for t in range(steps):
         rows.append(graph.stepped(training, s, graph.draw_once(training), t))
         after = iter([rows[-1][name].detach() for name in graph.of_state(s)])
         s = s.mapped(lambda _, after=after: next(after))
@@ -130,3 +131,11 @@ def test_every_program_of_the_pages_does_what_python_does(javascript):
             for t, (row, truth) in enumerate(zip(rows, in_python(known[where].kind, other))):
                 off |= {(where, k, t, name) for name in row if far_off(row[name], truth[name])}
     assert not off
+
+
+def test_a_step_that_is_traced_sees_what_python_records_of_it():
+    """That classes have come apart is seen at the step at which they have, and not one later."""
+    config = separability.Config(n=20, steps=200)
+    at = separability.run(config).separable_at
+    rows = in_python(separability.Separability, config, at + 1)
+    assert [row["separable_at"].item() for row in rows[-2:]] == [-1, at]
