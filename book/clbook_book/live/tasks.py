@@ -58,10 +58,12 @@ class Goal:
     Attributes:
         words: what a reader is asked to do, as one short sentence.
         conditions: (name, sign, value) each. All of them must hold at the end of one run.
+        hint: what to move, in which direction, and why: one sentence, folded.
     """
 
-    def __init__(self, words: str, *conditions: str):
+    def __init__(self, words: str, *conditions: str, hint: str = ""):
         self.words, self.conditions = words, [parsed(condition) for condition in conditions]
+        self.hint = hint
 
     def told(self) -> dict:
         """As the page's script reads it."""

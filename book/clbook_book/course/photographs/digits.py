@@ -38,8 +38,18 @@ ASK = Ask(
 )
 ALONE = [f"{name} == 0" for name in VIEWS if name != "shift"]
 GOALS = (
-    Goal("Reach 65 % with moved views alone", "knn >= 0.65", *ALONE),
-    Goal("Make 6 and 9 neighbours: one in twenty of each other's nearest", "mixed >= 0.05"),
+    Goal(
+        "Reach 65 % with moved views alone",
+        "knn >= 0.65",
+        *ALONE,
+        hint="Let views be moved by 0.4 and set all other changes to 0: where a digit lies is what the network should"
+        " learn not to see.",
+    ),
+    Goal(
+        "Make 6 and 9 neighbours: one in twenty of each other's nearest",
+        "mixed >= 0.05",
+        hint="Let half of the views stand upside down (0.5): a 9 on its head looks like a 6, so they share views.",
+    ),
 )
 
 
