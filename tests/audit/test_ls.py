@@ -20,6 +20,7 @@ from clbook.losses import generalized, simplified, softplus
 from clbook_book.audit.ls import batches, exact, noisy, repair, variants
 from clbook_book.audit.ls.measures import best_line
 from clbook_book.audit.ls.runs import least_spread
+from clbook_book.audit.va import minima
 from clbook_book.course.separability import runs as chapter
 from clbook_book.course.sphere import limits
 from clbook_book.course.sphere.runs import HALF, STARTS
@@ -154,20 +155,24 @@ def test_even_points_with_a_place_each_are_minima(count):
         for tau, m in itertools.product((0.01, 0.2, 1, 10_000), range(1, count // 2 + 1)):
             G = first = second = mpmath.mpf(0)
             for k in range(count):
-                sin, cos = (
-                    mpmath.sinpi(mpmath.mpf(2 * k) / count),
-                    mpmath.cospi(mpmath.mpf(2 * k) / count),
-                )
+                turn = mpmath.mpf(2 * k) / count
+                sin, cos = mpmath.sinpi(turn), mpmath.cospi(turn)
                 share = mpmath.exp((cos - 1) / tau) / count
                 G += share
-                first += share * sin / tau * mpmath.sinpi(mpmath.mpf(2 * k * m) / count)
-                second += (
-                    share
-                    * (sin**2 / tau - cos)
-                    / tau
-                    * (1 - mpmath.cospi(mpmath.mpf(2 * k * m) / count))
-                )
+                first += share * sin / tau * mpmath.sinpi(turn * m)
+                second += share * (sin**2 / tau - cos) / tau * (1 - mpmath.cospi(turn * m))
             assert 2 * (1 + G) * second > first**2
+
+
+def test_other_losses_make_a_saddle_of_even_points_with_a_place_each():
+    """Five places, tau = .2, Psi(t) = 1 - exp(-400 t) up to a factor."""
+
+    def loss(angles):
+        z = minima.circle(angles)
+        return generalized(z, z, lambda t: -t / 0.2, lambda r: -((0.2 - r.exp()) * 400).exp())
+
+    curvature = torch.linalg.eigvalsh(torch.autograd.functional.hessian(loss, minima.even(5)[0]))
+    assert curvature[1] < -0.9 * curvature.abs().max() and curvature[-1] > 0
 
 
 def test_lemma_b_4_asks_more_of_psi_than_that_it_rises():
@@ -223,10 +228,8 @@ def test_splines_add_up_to_one():
 
 def test_without_noise_both_samples_are_the_point_itself():
     """Then eq. 12 with one sample augmented and with both are one loss, and the full gradient agrees."""
-    one, both = (
-        variants.run(variants.Config(loss=loss, noise=0.0, steps=30))
-        for loss in ("eq. 12", "both views")
-    )
+    bare = variants.Config(noise=0.0, steps=30)
+    one, both = (variants.run(bare.replace(loss=loss)) for loss in ("eq. 12", "both views"))
     assert np.allclose(one.z, both.z, atol=1e-5)
 
 
@@ -243,9 +246,8 @@ def test_a_batch_of_all_points_is_a_run_of_the_sphere_chapter():
 
 
 def test_without_a_network_only_the_points_of_a_batch_move():
-    flow = batches.Batches([sphere.Config(n=500, network=False, gradient="partial", steps=5)]).to(
-        "cpu"
-    )
+    config = sphere.Config(n=500, network=False, gradient="partial", steps=5)
+    flow = batches.Batches([config]).to("cpu")
     s = flow.start()
     moved = (advance(flow, s, 2).weights[0] - s.weights[0]).norm(dim=-1)[0] > 1e-5
     assert 0.95 * batches.BATCH < moved.sum() <= batches.BATCH  # one may happen to stand still
@@ -268,10 +270,8 @@ def test_the_widest_gap_is_that_of_the_best_weights():
 
 
 def test_a_later_start_of_a_run_has_the_ratio_of_its_own_time():
-    run = separability.run(
-        separability.Config(steps=60, record_every=10),
-        record=("gamma", "theta", "sigma2", "drift", "kernel"),
-    )
+    asked = ("gamma", "theta", "sigma2", "drift", "kernel")
+    run = separability.run(separability.Config(steps=60, record_every=10), record=asked)
     later = chapter.ratio_from_then_on(run)
     delta = run.drift[run.steps < run.separable_at].max()
     left, right = theory.separation_condition(
