@@ -110,8 +110,29 @@ def test_groups_of_distances_have_a_gap_between_them_and_are_not_too_small():
     assert tables.group_sizes(moved, none) == [4, 2]  # a gap of a hundredth is none
 
 
-def test_a_5_is_the_gradient_where_symbols_differ_and_is_off_where_one_repeats():
+def test_a_5_is_the_gradient_where_symbols_differ_and_is_off_where_one_repeats_or_is_shared():
     assert theorems.update_error(16, 16) < 1e-14 < 0.05 < theorems.update_error(4, 8)
+    generator = torch.Generator().manual_seed(0)
+    z = torch.randn(9, 4, generator=generator, dtype=torch.float64, requires_grad=True)
+    c = (z.roll(1, 0) + z.roll(2, 0)) / 2  # a context is the mean of two other symbols
+    (slope,) = torch.autograd.grad(-9 * symbol_context(z, c), z, retain_graph=True)
+    printed = c - (z @ c.T).softmax(1) @ c
+    assert ((printed - slope).norm(dim=1) > 0.1 * slope.norm(dim=1)).all()
+
+
+def test_lemma_a_1_is_off_on_two_batches_of_one_size_too():
+    found = []
+    for seed in range(5):
+        density = np.exp(lookup.pmi(equivalence.random_table(seed).labelled))
+        first, second = (density[0] / density[batch].sum(0) for batch in ([0, 2, 4], [0, 5, 7]))
+        found.append(np.abs(first - second).max() / 2)
+    assert f"{min(found):.2f}" == "0.26"
+
+
+def test_permuted_vectors_are_as_long_as_those_of_uneven_contexts():
+    for found, said in ((runs.first()[:5], "2.3 to 2.5"), (runs.dose()[0.3], "2.4 to 2.5")):
+        lengths = [np.linalg.norm(run.tables[-1], axis=1).mean() for run in found]
+        assert f"{min(lengths):.1f} to {max(lengths):.1f}" == said
 
 
 def test_a_context_moves_towards_its_symbol_and_away_from_a_sum_of_the_others():
