@@ -122,6 +122,8 @@ def test_positives_move_no_further_than_the_step_sizes_allow():
         z1, z2, _ = views(config)
         moved = result.final[:, :, config.n :].diagonal(0, 1, 2) - (z1 * z2).sum(1).numpy()
         assert (abs(moved.mean(1)) <= 50 * eta / (0.7 * 40)).all()
+        sums = eta * batches(config).sum(0) / 20  # of the step sizes, for each row
+        assert result.drift[-1] <= math.sqrt(2) / 0.7 * sums.norm(), "the bound by rows"
 
 
 def test_in_many_dimensions_free_embeddings_that_begin_unrelated_move_as_the_surrogate_does():

@@ -121,11 +121,10 @@ def grows(from_one_angle, tables_from_one_angle):
     in_time = straight(steps, logs)  # like an exponential
     in_log = straight(np.log(steps), logs)  # like a power
     grown = distance[:, -1] / distance[:, 0]
-    times = span(grown, ",.0f")
-    errors = f"errors {span(in_time)} in the time, {span(in_log)} in its logarithm"
     tables = ", ".join(f"{name} {span(v)}" for name, v in tables_from_one_angle.items())
     return Finding(
-        f"grown {times} times in {steps[-1] - steps[0]} steps; {errors}; similarities part too, at the end {tables}",
+        f"grown {span(grown, ',.0f')} times in {steps[-1] - steps[0]} steps; errors {span(in_time)} in the time, "
+        f"{span(in_log)} in its logarithm; similarities part too, at the end {tables}",
         Every(np.log(in_log / in_time)),
         Every(np.log10(grown) - 3),
     )
@@ -268,15 +267,11 @@ def theorem_1(coupled, repeats, fresh_repeats):
 
 @measures("sa-beyond-triangle")
 def beyond_triangle(useful_steps):
-    weak, others = [], []
-    for (name, tau), steps in useful_steps.items():
-        if tau < 1 or name == "CIFAR-10":
-            weak.append(steps)
-        if steps > 0:
-            others.append(steps)
-    never = sum(steps == 0 for steps in weak)
+    weak = [n for (name, tau), n in useful_steps.items() if tau < 1 or name == "CIFAR-10"]
+    others = [n for n in useful_steps.values() if n]
     return Finding(
-        f"in {never} of {len(weak)}; with 100 classes or more and tau = 1 it allows less for {span(others, 'd')} steps",
+        f"in {weak.count(0)} of {len(weak)}; with 100 classes or more and tau = 1 it allows less for "
+        f"{span(others, 'd')} steps",
         0.5 - max(weak),
     )
 
@@ -323,9 +318,15 @@ def prefactor(imagenet_batches):
 
 
 @measures("sa-rho")
-def rho(printed_cka):
+def rho(coupled, printed_cka):
+    largest = worst(coupled, lambda run: np.maximum(run.rho, run.r))
     least = least_rho(printed_cka)
-    return Finding(f"at a CKA of {printed_cka:.2f} it is at least {least:.2f}", 0.1 - least)
+    return Finding(
+        f"in {len(coupled)} runs of eq. 1 at most {largest:.3f}; at a CKA of {printed_cka:.2f} $\\rho_T$ is at least "
+        f"{least:.2f}",
+        0.1 - largest,
+        least - 0.1,
+    )
 
 
 def photo_leads(photographs) -> dict:
@@ -429,7 +430,7 @@ def more_classes(by_classes):
 
 @measures("sa-subsets")
 def subsets(subsets):
-    ends = subsets.isel(step=-1)
+    ends = last(subsets)
     means = ends.mean("seed")
     rises = ends.sel(classes=10) - ends.sel(classes=2)
     return lists(
@@ -498,9 +499,9 @@ def photo_temperature(photographs, photographs_tau):
 def temperature_control(temperatures):
     ends = {}
     for optimizer, name in (("sgd", "rate proportional to tau"), ("lars", "LARS")):
-        last_time = temperatures.sel(optimizer=optimizer).isel(step=-1)
+        at_last = last(temperatures.sel(optimizer=optimizer))
         for key in ("cka", "rsa"):
-            ends[f"{name}, {key.upper()}"] = last_time[key].transpose("tau", "seed")
+            ends[f"{name}, {key.upper()}"] = at_last[key].transpose("tau", "seed")
     return highest_at_one(ends)
 
 
@@ -644,12 +645,10 @@ def misses(runs) -> np.ndarray:
 
 @measures("sa-surrogate")
 def surrogate(circles, networks):
-    circle = misses(circles)
-    network = misses(networks)
+    found = {"circle": misses(circles), "network": misses(networks)}
     return ranges(
-        {"circle": circle, "network": network},
-        Every(1 - circle),
-        Every(1 - network),
+        found,
+        *(Every(1 - one) for one in found.values()),
         form=".3g",
         before="misses by so many times what they move: ",
     )
