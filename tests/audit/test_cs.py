@@ -35,11 +35,6 @@ def test_shares_are_those_of_equation_4():
         assert others[i].tolist() == pytest.approx(expected)
 
 
-def test_derivatives_of_the_proof_of_lemma_5():
-    printed, corrected = flow.printed_derivatives()
-    assert printed > 0.1 and corrected < 1e-12
-
-
 def test_identities_of_the_linear_model():
     ratios = flow.lower_rank()
     assert len(ratios) == 8 and ratios[-1] == 0
@@ -47,6 +42,7 @@ def test_identities_of_the_linear_model():
     assert flow.tempered(1.0) == pytest.approx((0, 1, 1), abs=1e-12)
     along, turned, small = flow.tempered(0.1)
     assert along < 1e-12 and turned < 0.99 and 1 - small < 1e-5
+    assert optima.product_ranks() == (0, 16, 0)  # 8 + 8 of 81 have one singular factor
 
 
 def test_eigenvalues_are_those_of_the_latents():
@@ -62,10 +58,6 @@ def test_the_corrected_lemma_5_has_the_spectrum_of_the_gradient():
             flow.gradient_spectrum(3, n=200, flow=f, **case) for f in (flow.descent, flow.lemma5)
         )
         assert law.tolist() == pytest.approx(true.tolist(), rel=1e-4)
-
-
-def test_a_product_has_at_most_the_smaller_rank_and_one_singular_factor_is_enough():
-    assert optima.product_ranks() == (0, 16, 0)  # 8 + 8 of 81 have one singular factor
 
 
 def test_collapsed_maps_have_the_loss_of_the_content_alone():
@@ -233,3 +225,24 @@ def test_a_style_that_no_wall_cuts_off_can_be_the_larger_one():
         for scale in (content, torch.where(content, 1, 0.2))
     )
     assert kept > dropped + 0.001
+    stretched = []
+    for n in (100, 1500):  # above 2 sigma_z^2 no more: the condition number rises with the pairs
+        close = z[:n] + noise[:n] / 6**0.5
+        values = torch.linalg.svdvals(flow.lemma5(torch.eye(8).double(), z[:n], close))
+        stretched.append(float(values[0] / values[-1]))
+    assert stretched[1] > 1.5 * stretched[0]
+
+
+def test_a_style_of_the_content_can_cost_and_a_bent_content_has_a_higher_rank():
+    draws = torch.Generator().manual_seed(0)
+    c, noise = 2 * torch.rand(2, 300, 1, generator=draws, dtype=torch.float64) - 1
+    dropped, kept = (
+        collapse.loss(*(torch.cat([30 * c, w * s], 1) for s in (c**2, c**2 + noise / 4))).mean()
+        for w in (0, 0.5)
+    )
+    assert kept > dropped + 0.001 and noise.var() / 16 < (c**2).var()
+    assert collapse.loss(1e8 * c.sign(), 1e8 * c.sign()).mean() > 4  # two classes, no style
+    seen = flow.descent(
+        torch.eye(3).double()[:2], *(torch.cat([c, c**2, s], 1) for s in (noise, -noise))
+    )
+    assert torch.linalg.matrix_rank(seen) == 2
