@@ -57,7 +57,7 @@ def _means(values, labels):
 
 
 def orbits(flows: dict) -> Picture:
-    """Embedded points and their views, joined, where three flows end, and the spread of orbits over time."""
+    """Where three flows end, points joined to their copies, and how far these come apart over time."""
     names = list(flows)
     fig, ax = mosaic([names[:2], [*names[2:], "spread"]], width=5.7, height=5.0)
     spread = ax["spread"]
@@ -83,10 +83,12 @@ def orbits(flows: dict) -> Picture:
             label=SHORT_NAMES[name],
             gid=name,
         )
-        end = f"spread {run.spread[-1]:.1e}, points moved {run.moved[-1]:.2g}"
+        end = f"distance to a copy {run.spread[-1]:.1e}, points moved {run.moved[-1]:.2g}"
         text.append(f"{FLOW_NAMES[name]}: {end}")
     log_axis(spread, axis="xy")
-    spread.set(xlabel="iteration, from 1", ylim=(3e-19, 30), title="spread (0 drawn at $10^{-18}$)")
+    spread.set(
+        xlabel="iteration, from 1", ylim=(3e-19, 30), title="distance to a copy (0 at $10^{-18}$)"
+    )
     name_lines(spread)
     return Picture(
         fig,
