@@ -149,10 +149,11 @@ document.addEventListener("DOMContentLoaded", () => {
         if (figure.querySelector(".clbook-sheet path")) line.append(" ", erase);
       });
     };
-    // A guess is followed by what it was about: the first explorer plays, unless it is moved or motion is unwanted.
-    function played() {
-      const figure = drawn[0]?.closest("figure"), play = figure?.querySelector("[data-do=play]");
-      if (play?.textContent === "Play" && figure.querySelector("[data-axis=frame]").value === "0") play.click();
+    // A guess is followed by what it was about, unless it has been moved already: the first explorer plays where motion is
+    // wanted; who skips sees its end.
+    function followed(by) {
+      const figure = drawn[0]?.closest("figure"), button = figure?.querySelector(`[data-do=${by}]`);
+      if (figure?.querySelector("[data-axis=frame]").value === "0" && button.textContent !== "Step") button.click();
     }
     function say() {
       group.querySelectorAll("label").forEach((label, k) => {
@@ -177,12 +178,13 @@ document.addEventListener("DOMContentLoaded", () => {
       keep(PREDICTIONS, name, guess);
       me.commit(guess);
       result.focus({ preventScroll: true });
-      played();
+      followed("play");
     });
     skip.addEventListener("click", () => {
       keep(PREDICTIONS, name, "skip");
       me.skip();
       result.focus({ preventScroll: true });
+      followed("end");
     });
     all.addEventListener("click", () => {
       keep(PREDICTIONS, SKIP, true);

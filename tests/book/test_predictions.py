@@ -158,6 +158,12 @@ def test_one_click_skips_all(page):
     assert seen(page) == [True] * 3
 
 
+def test_who_skips_a_question_sees_the_end_of_its_run(page):
+    page.get_by_role("button", name="Skip", exact=True).first.click()
+    time = "document.querySelector('#arms [data-axis=frame]')"
+    page.wait_for_function(f"{time}.value === {time}.max")
+
+
 def test_it_is_answered_by_keyboard(page):
     page.get_by_role("radio").first.focus()
     page.keyboard.press("ArrowDown")
