@@ -69,7 +69,7 @@ def test_page_is_light(page, parsed):
     assert size < WITH_PICTURES, f"{size / 1e6:.2f} MB"
     assert page_alone < LIMIT or page == PHOTOGRAPHS, f"{page_alone / 1e6:.2f} MB"
     code = re.findall(r'class="clbook-(?:here|play)-code">(.*?)</script>', source(page), re.DOTALL)
-    assert sum(map(len, code)) <= 205_000  # 77,000 of them are the digits' pixels
+    assert sum(map(len, code)) <= 185_000  # 77,000 of them are the digits' pixels
 
 
 def test_references_lead_to_the_papers():

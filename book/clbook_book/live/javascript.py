@@ -11,6 +11,7 @@ import binascii
 import dataclasses
 import math
 import operator
+import re
 
 import torch
 
@@ -31,8 +32,8 @@ from clbook_book.live.values import (
 
 aten = torch.ops.aten
 
-# What an operation is at one entry. The third of x > 0, a, b, by "where": "{0}?{1}:{2}", becomes t2?t4:t6 by the names
-# that they have in the loop. The two tables differ in cost alone, which decides whether a result is kept in an array or
+# What an operation is at one entry. The third of x > 0, a, b, by "where": "{0}?{1}:{2}", becomes
+# (p0[i0]>0)?p1[i0]:p2[i0]. The two tables differ in cost alone, which decides whether a result is kept in an array or
 # computed anew (SPREAD).
 CHEAP = {
     "add": "{0}+{1}",
@@ -124,9 +125,9 @@ class Writer:
 
         top = amax(x, [1], True)    a kernel that fills b1                for ... b1[i0]=s;
         d = sub(x, top)             an Operation, and no kernel
-        e = exp(d)                  costly and read twice: fills b2       for ... const t7=exp(t5);b2[t0+i1]=t7;
+        e = exp(d)                  costly and read twice: fills b2       for ... b2[t1]=exp(p0[t1]-t4);
         z = sum(e, [1], True)       a kernel that fills b3                for ... b3[i0]=s;
-        y = div(e, z)               an Operation; an output: fills b4     for ... const t5=t1/t3;b4[t0+i1]=t5;
+        y = div(e, z)               an Operation; an output: fills b4     for ... b4[t1]=b2[t1]/t4;
 
     Attributes:
         arrays: {name: (size, type)} of the arrays.
@@ -217,8 +218,8 @@ class Writer:
         total = cost + sum(value.cost for value in values)
         return Operation(template, values, tuple(shape), dtype, total)
 
-    # x + b === m, all in single precision, is written t6=Math.fround(t4), t6===t2: m was rounded when
-    # it was put into its array, and the sum beside it must be rounded alike.
+    # x + b === m, all in single precision, is written (Math.fround(p0[t1]+p1[i1]))===t10: m was rounded when it was put
+    # into its array, and the sum beside it must be rounded alike.
     def kept(self, args: list) -> list:
         """The arguments of an operation of JUMPS: in single precision, where torch has them so."""
         given = [empty(a.shape, a.dtype) if isinstance(a, Value) else a for a in args]
@@ -436,7 +437,7 @@ class Writer:
     def of_index(self, node, args: list) -> Operation:
         """Entries at given indices along some axes.
 
-        x[i] of x (4, 3) and i (2,) is p0[i1+t4*3], t4 being entry i0 of i, plus 4 where it is below 0.
+        x[i] of x (4, 3) and i (2,) is p0[i1+t3*3], t3 being entry i0 of i, plus 4 where it is below 0.
         """
         base, result = self.realize(args[0]), node.meta["val"]
         where = self.address(base.view, args[1], result.shape)
@@ -461,7 +462,7 @@ class Writer:
 
         x[k] of x (4, 3) in p0, with two rows k in p1: row t3 begins at t3*3, and i1 goes along it.
 
-            const t2=p1[i0];const t4=t2<0?t2+4:t2; ... const t0=i1;const t6=t0+t4*3;const t8=p0[t6];
+            const t1=p1[i0];const t3=t1<0?t1+4:t1; ... b2[t9+i1]=p0[i1+t3*3];
         """
         axes = [axis for axis, index in enumerate(indices) if index is not None]
         wide = torch.broadcast_shapes(*(indices[axis].shape for axis in axes))
@@ -492,7 +493,7 @@ class Writer:
         Of w in p0, with the outputs "loss" and "state.w" = w - lr * grad:
 
             b7[0]=b4[0];                      "loss", for seeing, has an array of its own
-            p0[i0]=t6;                        "state.w" goes back into the input: the next step begins from it
+            p0[i0]=p0[i0]-b6[i0]*t3;          "state.w" goes back into the input: the next step begins from it
         """
         late = []
         for name, value in zip(self.graph.outputs, results, strict=True):
@@ -528,9 +529,9 @@ class Writer:
 
             function(){
             const b1=new Float32Array(2);const b2=new Float32Array(6);const p0=new Float32Array(6);
-            function step0(){for(let i0=0;i0<2;i0++){... let s=-Infinity; ... b1[i0]=s;}}
-            function step1(){...}function step2(){...}function step3(){...}
-            function prepare(due){}function step(due){step0();step1();step2();step3();}
+            function prepare(due){}function step(due){f0();f1();f2();f3();}
+            function f0(){for(let i0=0;i0<2;i0++){... let s=-Infinity; ... b1[i0]=s;}}
+            function f1(){...}function f2(){...}function f3(){...}
             return{inputs:{'x':p0},outputs:{},apart:true,prepare,step};}
         """
         often, seen = self.parted()
@@ -542,22 +543,23 @@ class Writer:
         shared = self.shared(done["step"], kept)
         used = kept.union(*(kernel.reads for kernel in often)) - shared.keys()
         lines = ["function(){", *map(self.declared, sorted(used))]
+        names = {}
         for part, kernels in done.items():
             calls = ""
-            for k, kernel in enumerate(kernels):
-                # A function for each, since a browser compiles function by function.
+            for kernel in kernels:
+                # A function for each text, since a browser compiles function by function; of 600 pictures that are
+                # embedded 100 by 100 it is the same one six times.
                 text = ARRAY.sub(lambda found: shared.get(found[0], found[0]), kernel.text)
-                lines.append(f"function {part}{k}(){{{text}}}")
-                calls += f"due&&{part}{k}();" if kernel in seen else f"{part}{k}();"
+                name = names.setdefault(text, f"f{len(names)}")
+                calls += f"due&&{name}();" if kernel in seen else f"{name}();"
             lines.append(f"function {part}(due){{{calls}}}")
+        lines += [f"function {name}(){{{text}}}" for text, name in names.items()]
         settings = {self.inputs[name] for name in self.inputs if name.startswith("setting.")}
         following = reached(self.kernels, settings, "reads", "writes")
-        arrays = []
-        for those in (self.inputs, self.outputs):
-            arrays.append("{" + ",".join(f"{key!r}:{value}" for key, value in those.items()) + "}")
         apart = str(following.isdisjoint(often)).lower()
-        held = f"inputs:{arrays[0]},outputs:{arrays[1]},apart:{apart}"
-        lines.append(f"return{{{held},prepare,step}};}}")
+        held = f"inputs:{self.inputs},outputs:{self.outputs}"  # {'state.w': 'p0'}, and {'state.w':p0} in the text
+        held = re.sub(r": '(\w+)'", r":\1", held)
+        lines.append(f"return{{{held},apart:{apart},prepare,step}};}}")
         return "\n".join(lines)
 
     def declared(self, array: str) -> str:
@@ -568,23 +570,27 @@ class Writer:
         values = self.constants[array].flatten()
         if size <= MANY:
             return f"const {array}={kind}.from([{','.join(map(number, values.tolist()))}]);"
-        # Of small whole numbers, as the grey levels of the digits and masks are, two stand in a byte.
-        small = kind == "Uint8Array" and values.max() < 16 and size % 2 == 0
+        # Of small whole numbers, as grey levels, labels and masks are, two stand in a byte.
+        small = (
+            not values.is_floating_point()
+            and 0 <= values.min() <= values.max() < 16
+            and size % 2 == 0
+        )
         if small:
             values = values.byte()  # of a mask, sixteen times a bool would be an int64
             values = 16 * values[::2] + values[1::2]
-        whole = values.to(torch.int32) if kind == "Int32Array" else values
-        text = binascii.b2a_base64(whole.numpy().tobytes(), newline=False).decode()
-        read = f"halves('{text}')" if small else f"bytes({kind},'{text}')"
-        return f"const {array}={read};"
+        elif kind == "Int32Array":
+            values = values.int()
+        text = binascii.b2a_base64(values.numpy().tobytes(), newline=False).decode()
+        return f"const {array}={'halves' if small else 'bytes'}({kind},'{text}');"
 
     def parted(self) -> tuple[set[Kernel], set[Kernel]]:
         """What is done at every step, all that depends on what a step changes or draws; and what of it is for seeing.
 
         Of a state w, a setting lr, and "seen" = 2 lr + sum(w), which no step goes on from (`text` writes the calls):
 
-            function prepare(due){prepare0();}                        2 lr: of settings alone
-            function step(due){due&&step0();due&&step1();step2();}    sum(w) and "seen", where it is due; the new w
+            function prepare(due){f0();}                     2 lr: of settings alone
+            function step(due){due&&f1();due&&f2();f3();}    sum(w) and "seen", where it is due; the new w
         """
         # Settings and what is computed from them alone stay through a run: that is done once, by `prepare`. A kernel
         # that reads what moves is done at every step, and what it writes moves as well.

@@ -1,18 +1,18 @@
 """One loop nest of JavaScript: a value written into an array, or reduced into it.
 
 Axes that all arrays go through as one are merged. Each part of the value gets a name in the outermost loop that knows
-it.
+it, unless it is read once alone, in the same loop: then it stands there.
 
 a * b into c, a and c being (2, 3) in b0 and b2, b a column (2, 1) in b1, expanded:
 
     axes: size 2, strides 3 1 3; size 3, strides 1 0 1        of a, b and the target
 
-    for(let i0=0;i0<2;i0++){const t0=i0*3;const t3=b1[i0];        b does not move along the inner axis: it is read here
-    for(let i1=0;i1<3;i1++){const t1=b0[t0+i1];const t5=t1*t3;b2[t0+i1]=t5;}}
+    for(let i0=0;i0<2;i0++){const t0=i0*3;const t4=b1[i0];        b does not move along the inner axis: it is read here
+    for(let i1=0;i1<3;i1++){const t1=t0+i1;b2[t1]=b0[t1]*t4;}}
 
 a * a has only arrays that go straight through, so that its axes are one, of size 6:
 
-    for(let i0=0;i0<6;i0++){const t0=b0[i0];const t2=t0*t0;b2[i0]=t2;}
+    for(let i0=0;i0<6;i0++){const t0=b0[i0];b2[i0]=t0*t0;}
 """
 
 from __future__ import annotations
@@ -35,6 +35,9 @@ REDUCTIONS = {
     "argmax": ("-Infinity", "if({v}>{s}){{{s}={v};{s}i={k}}}"),
 }
 ARRAY = re.compile(r"\b[bp]\d+\b")  # the names of arrays
+NAMED = re.compile(r"const (t\d+)=")
+# A name, a number, an entry or a call, which need no parentheses.
+PLAIN = re.compile(r"[\w.]+([(\[][^(\[]*[)\]])?")
 
 
 @dataclasses.dataclass(eq=False)
@@ -65,6 +68,22 @@ def reached(kernels: Iterable[Kernel], arrays: set[str], by: str, on: str) -> se
             arrays = arrays | getattr(kernel, on)
             found.add(kernel)
     return found
+
+
+# const t1=b0[i0];const t3=t1-t0;const t5=exp(t3);b2[i0]=t5;  ->  b2[i0]=exp(b0[i0]-t0);
+def inlined(text: str) -> str:
+    """`text`, in which what is named for one place alone, in the same loop, stands at that place."""
+
+    def put(found):
+        value, between, after = found.groups()
+        alone = after in ";])" and re.search(r"[(\[]$|[^=<>!]=$", between)
+        return between + (value if alone or PLAIN.fullmatch(value) else f"({value})") + after
+
+    for name in NAMED.findall(text):
+        if len(re.findall(rf"\b{name}\b", text)) == 2:
+            # No brace between: else it would be computed in an inner loop, again and again.
+            text = re.sub(rf"const {name}=([^;]*);([^{{}}]*)\b{name}\b(.)", put, text)
+    return text
 
 
 @dataclasses.dataclass
@@ -159,7 +178,7 @@ class Nest:
                 text += f"for(let i{level}=0;i{level}<{self.axes[level].size};i{level}++){{"
         inside = len(self.axes) - self.kept
         text += "}" * inside + after + "}" * self.kept
-        return Kernel(text, {self.target.array})
+        return Kernel(inlined(text), {self.target.array})
 
     def assignment(self) -> None:
         """Write the value to its place."""
@@ -177,7 +196,7 @@ class Nest:
 
         The sum of a (2, 3) array b0 over its last axis, into b3; the last statement is what is returned:
 
-            for(let i0=0;i0<2;i0++){const t0=i0*3;let s=0;for(let i1=0;i1<3;i1++){const t1=b0[t0+i1];s+=t1;}b3[i0]=s;}
+            for(let i0=0;i0<2;i0++){const t0=i0*3;let s=0;for(let i1=0;i1<3;i1++){s+=b0[t0+i1];}b3[i0]=s;}
         """
         start, add = REDUCTIONS[self.how]
         _, text = self.of(self.value)
@@ -196,6 +215,8 @@ class Nest:
 
     def named(self, level: int, text: str) -> str:
         """A name for `text`, said once at this level."""
+        if text.isalnum():
+            return text  # i0 or 0 need no name
         # Equal text at one level is said once: two arrays of equal strides share the sum of their place.
         key = level, text
         if key not in self.names:
@@ -205,16 +226,14 @@ class Nest:
 
     def place(self, strides: list[int], offset: int) -> tuple[int, str]:
         """(level, text) of offset + sum of index times stride, each partial sum at the level of its last index."""
-        # Strides 6 3 1: const t0=i0*6 in the first loop, const t1=t0+i1*3 in the second, t1+i2 in the third.
-        moving = [k for k, stride in enumerate(strides) if stride]
-        text, level = str(offset) if offset else "", 0
-        for k in moving:
-            times = f"*{strides[k]}" if strides[k] != 1 else ""
-            text = f"{text}+i{k}{times}" if text else f"i{k}{times}"
-            level = k + 1
-            if k != moving[-1]:
-                text = self.named(level, text)
-        return level, text or "0"
+        # Strides 6 3 1: const t0=i0*6 in the first loop, const t1=t0+i1*3 in the second, const t2=t1+i2 in the third.
+        text, level = f"{offset}+" if offset else "", 0
+        for k, stride in enumerate(strides):
+            if stride:
+                level = k + 1
+                times = f"*{stride}" if stride != 1 else ""
+                text = self.named(level, f"{text}i{k}{times}") + "+"
+        return level, text[:-1] or "0"
 
     def of(self, value: Value) -> tuple[int, str]:
         """(level, text) of a value, at the outermost level that knows it."""
@@ -228,9 +247,8 @@ class Nest:
             level, text = self.entry(value)
         else:
             # An operation is known as soon as the last of its arguments is.
-            parts = [self.of(argument) for argument in value.args]
-            level = max((part[0] for part in parts), default=0)
-            text = value.template.format(*(part[1] for part in parts))
+            levels, texts = zip(*map(self.of, value.args), strict=True)
+            level, text = max(levels), value.template.format(*texts)
         # It is said once, in the outermost loop that knows it.
         text = self.named(level, text)
         self.names[id(value)] = level, text

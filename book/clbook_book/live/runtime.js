@@ -2,7 +2,7 @@
 
 // Constants: the numbers whose bytes are given as base64, and those of which two stand in a byte.
 const bytes = (Kind, text) => new Kind(Uint8Array.from(atob(text), (c) => c.charCodeAt(0)).buffer);
-const halves = (text) => Uint8Array.from([...bytes(Uint8Array, text)].flatMap((two) => [two >> 4, two & 15]));
+const halves = (Kind, text) => Kind.from([...bytes(Uint8Array, text)].flatMap((two) => [two >> 4, two & 15]));
 
 // tanh in single precision, off by less than 2.6e-7 of it: the rational function of Eigen's ptanh. Math.tanh takes five
 // times as long.

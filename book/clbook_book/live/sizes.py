@@ -6,11 +6,11 @@ polynomial has coefficients, so that a number of another kind is found and refus
 
 The mean of the squares of (n, d) numbers at (3, 2) and at (5, 2), and what is made of these and five more sizes:
 
-    for(let i0=0;i0<6;i0++){const t0=p0[i0];const t2=t0*t0;s+=t2;}b1[0]=s; ... const t2=t0/6;b2[0]=t2;
-    for(let i0=0;i0<10;i0++){const t0=p0[i0];const t2=t0*t0;s+=t2;}b1[0]=s; ... const t2=t0/10;b2[0]=t2;
+    for(let i0=0;i0<6;i0++){const t0=p0[i0];s+=t0*t0;}b1[0]=s; ... b2[0]=b1[0]/6;
+    for(let i0=0;i0<10;i0++){const t0=p0[i0];s+=t0*t0;}b1[0]=s; ... b2[0]=b1[0]/10;
 
     const q0=+1*n*d;
-    for(let i0=0;i0<q0;i0++){const t0=p0[i0];const t2=t0*t0;s+=t2;}b1[0]=s; ... const t2=t0/q0;b2[0]=t2;
+    for(let i0=0;i0<q0;i0++){const t0=p0[i0];s+=t0*t0;}b1[0]=s; ... b2[0]=b1[0]/q0;
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ Of e = exp(x - top), x being (2, 3) in the array p0 and top (2, 1) in the array 
             Leaf("p0", a view of strides (3, 1)),
             Leaf("b1", a view of strides (1, 0))])])    stride 0: all three columns read one entry
 
-Once its numbers are needed, one loop nest writes the whole tree: const t5=t1-t3;const t7=exp(t5); at each entry.
+Once its numbers are needed, one loop nest writes the whole tree: b2[t1]=exp(p0[t1]-t4); at each entry.
 """
 
 from __future__ import annotations
