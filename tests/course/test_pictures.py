@@ -10,7 +10,7 @@ from matplotlib.colors import to_rgb
 from PIL import Image
 
 from clbook import kernels, metrics, style, theory
-from clbook.experiments import content_style, overlap, separability, words
+from clbook.experiments import alignment, content_style, overlap, separability, words
 from clbook.experiments.modadd import lookup
 from clbook_book.course.alignment import figures as alignment_figures
 from clbook_book.course.content_style import figures as content_figures
@@ -225,6 +225,16 @@ def test_turned_weights_have_the_table_of_the_first_ones():
     for layer, matrix in zip(layers, (last, turned), strict=True):
         layer.weight.data = torch.tensor(matrix)
     assert alignment_figures.gap(last, turned) == pytest.approx(metrics.weight_gap(*layers))
+
+
+def test_similarity_and_gaps_of_networks_stand_at_their_iterations():
+    """Counted from 1, as the axis is logarithmic."""
+    config = alignment.Config(n=200, test=40, width=16, d=8, batch=20, steps=12, warmup=2)
+    result = alignment.run(config, record=alignment_figures.SIDES)
+    _, *panels = alignment_figures.sides(result).fig.axes
+    for ax, key in zip(panels, ("cka", "gap", "loss_gap"), strict=True):
+        curve = np.stack([result.steps + 1, getattr(result, key)[:, 1]], 1)
+        np.testing.assert_allclose(artists(ax)["NSCL"].get_xydata(), curve)
 
 
 def test_in_the_box_content_grows_and_on_the_sphere_it_takes_from_the_style():

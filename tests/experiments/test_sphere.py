@@ -142,3 +142,5 @@ def test_turned_looks_at_the_pair_from_all_sides():
     assert angles.tolist() == list(range(0, 360, 60)) and len(angles) == sphere.TURNS
     front, side = (figures.turned(pair, frame) for frame in (0, 2))
     assert "seen from 0 degrees" in front.alt and "seen from 120 degrees" in side.alt
+    equator = front.fig.axes[1].lines[1].get_ydata()  # its near half lies below its middle
+    assert -0.4 < np.nanmin(equator) < np.nanmax(equator) < 0.01, "seen from above"

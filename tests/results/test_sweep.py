@@ -250,6 +250,8 @@ def test_a_sweep_starts_processes_only_for_what_has_not_ended_here(cache, monkey
     assert told == pytest.approx([0.2, 0.4, 0.6, 0.8, 1.0])
     assert [r.config for r in results] == configs and len(stored(cache)) == 5
     assert not any(r.stopped for r in results)
+    sweep(somewhere, toys(*range(1, 8)), lambda share, found: told.append(share), n_jobs=1)
+    assert told[5:] == [0.5, 1.0], "of the two that were missing"
     here = [r.device == str(os.getpid()) for r in results]
     assert here == [patience > 0] * 5
     assert not list(pathlib.Path(tempfile.gettempdir()).glob(f"clbook-*{os.getpid()}*"))
@@ -260,9 +262,10 @@ def test_runs_of_a_program_that_end_before_their_time_is_over_are_kept(monkeypat
     clock = itertools.count()
     monkeypatch.setattr(sweeping.time, "monotonic", lambda: next(clock))
     monkeypatch.setattr(loop, "PROGRESS_EVERY", -1.0)
-    configs = [toy_program.Config(end=end, steps=1000) for end in (1, 2, 0)]
-    ended = attempt(toy_program.run, configs, (), False, until=50)
-    assert [one.config for one in ended] == configs[:2]
+    configs = [toy_program.Config(end=end, steps=1000) for end in (1, 3, 2, 0)]
+    configs[1] = configs[1].replace(heavy=1.0)  # the program is halved
+    ended = attempt(toy_program.run, configs, (), False, until=200)
+    assert [one.config for one in ended] == configs[:3]
     assert attempt(fails_in_time, [toy.Config()], (), False, until=50) == []
 
 

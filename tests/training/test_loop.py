@@ -347,10 +347,10 @@ def by_momentum(w, gradients, memory):
     return optim.momentum(w, gradients, memory or optim.zeros(w), torch.tensor([0.1, 0.2]))
 
 
-def by_adam(kind):
+def by_adam(*kind):
     def step(w, gradients, memory):
         decay = torch.tensor([0.0, 0.1])
-        return optim.adam(w, gradients, memory or optim.adam_memory(w), 0.1, decay, kind)
+        return optim.adam(w, gradients, memory or optim.adam_memory(w), 0.1, decay, *kind)
 
     return step
 
@@ -360,7 +360,7 @@ def by_adam(kind):
     [
         (by_sgd, lambda p, i: torch.optim.SGD(p, 0.1 * (i + 1))),
         (by_momentum, lambda p, i: torch.optim.SGD(p, 0.1 * (i + 1), momentum=0.9)),
-        (by_adam("l2"), lambda p, i: torch.optim.Adam(p, 0.1, weight_decay=0.1 * i)),
+        (by_adam(), lambda p, i: torch.optim.Adam(p, 0.1, weight_decay=0.1 * i)),
         (by_adam("decoupled"), lambda p, i: torch.optim.AdamW(p, 0.1, weight_decay=0.1 * i)),
     ],
     ids=["sgd", "momentum", "adam", "adamw"],
