@@ -23,13 +23,6 @@ def test_a_chapter_is_a_deck(tabs):
     assert opened.requests == []
 
 
-def test_a_page_without_the_word_is_a_page(tabs):
-    page = tabs().page
-    page.goto(PAGE)
-    assert page.locator(".clbook-turn").count() == 0
-    assert page.locator("article h2:visible").count() > 8
-
-
 def test_a_question_answers_without_a_script(tabs):
     page = tabs(java_script_enabled=False).page
     page.goto(PAGE)

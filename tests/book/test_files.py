@@ -36,9 +36,3 @@ def test_a_page_has_each_file_once_and_other_contents_another(tmp_path):
     assert page.count("<link") == 1 and page.count("<script") == 2 and page.count("block") == 2
     assert linked(tmp_path, block).count("<script") == 1, "another page has it too"
     assert len(list((tmp_path / "_static").iterdir())) == 3
-
-
-def test_a_page_without_a_body_stays(tmp_path):
-    context = {"title": "Search"}
-    link_files(App(tmp_path), "search", "search.html", context, None)
-    assert context == {"title": "Search"} and not list(tmp_path.iterdir())

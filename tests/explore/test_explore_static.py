@@ -787,17 +787,6 @@ def test_hover_names_the_nearest_datum(page):
     readout.wait_for(state="hidden")
 
 
-def test_without_script_the_start_is_there(visit, address):
-    page = visit(address, java_script_enabled=False)
-    img, end = (page.locator("figure.clbook-explorer img").nth(k) for k in range(2))
-    assert img.bounding_box()["width"] > 600 and img.get_attribute("alt") == expected(0)
-    assert end.is_visible() and end.get_attribute("alt") == f"At the end: {expected(-1)}"
-    assert np.asarray(Image.open(io.BytesIO(img.screenshot()))).std() > 10  # a picture, not a blank
-    assert page.get_by_text("The sliders need JavaScript").first.is_visible()
-    assert slide(page, "a").is_disabled()
-    assert visit(address).get_by_text("The sliders need JavaScript").count() == 0
-
-
 def test_a_tap_on_a_phone_names_the_datum_and_stays(visit, address):
     page = visit(address, width=390, height=844, has_touch=True)
     image = page.locator("figure.clbook-explorer img").first
