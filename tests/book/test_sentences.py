@@ -444,16 +444,13 @@ def test_words_neighbours():
 
 @pytest.mark.long
 def test_words_own(tmp_path):
-    """The halves of the manual's words were seen a hundred times each, and find each other."""
-    path, text = tmp_path / "manual.txt", "\n\n".join(topics.values())
+    """The halves of the manual's words were seen about fifty times or more, and find each other."""
+    path, text = tmp_path / "manual.txt", "\n\n".join(topics.values())[:250_000]
     path.write_text(text, "utf-8")
-    _, split, joint = halves.counted(text, 0)
-    seen = joint.sum(1)[[*split, *range(halves.WORDS, halves.WORDS + halves.SPLIT)]]
-    assert 55_000 < len(re.findall(r"[^\W\d_]+(?:['’-][^\W\d_]+)*", text)) < 75_000
-    assert (
-        seen.min() / joint.sum() * 55_000 > 100
-        and halves.run(halves.Config(str(path))).found() >= 9
-    )
+    tokens = re.findall(r"[^\W\d_]+(?:['’-][^\W\d_]+)*", text.lower())
+    words, split, _ = halves.counted(text, 0)
+    assert 32_000 < len(tokens) < 38_000 and min(tokens.count(words[k]) for k in split) > 95
+    assert halves.run(halves.Config(str(path))).found() >= 9
 
 
 def test_alignment_classes():
