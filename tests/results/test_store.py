@@ -312,14 +312,16 @@ class Reader(Settings):
 
 
 def total(config):
-    return sum(map(float, pathlib.Path(config.path).read_text().split()))
+    return Wide(config, 0.0, "cpu", False, loss=float(pathlib.Path(config.path).read_text()))
 
 
-def test_a_result_follows_the_content_of_the_data_files_it_read(tmp_path):
-    config = Reader(path=str(tmp_path / "numbers"))
-    for text in ("1 2", "1 2 3", "1 2"):
+def test_a_result_follows_the_content_of_the_data_files_it_read(tmp_path, cache):
+    config = Reader(path=str(tmp_path / "number"))
+    for text in ("1", "2", "1"):
         pathlib.Path(config.path).write_text(text)
-        assert sweep(total, [config], n_jobs=1) == [sum(map(float, text.split()))]
+        (found,) = sweep(total, [config], n_jobs=1)
+        assert found.loss == float(text)
+    assert len(stored(cache)) == 2
 
 
 def test_shaken_runs_and_those_of_another_default_dtype_are_kept_apart(monkeypatch):
@@ -452,6 +454,7 @@ def test_live_panels_find_what_a_sweep_has_stored_and_keep_what_is_not_stopped(c
     assert len(stored(cache)) == 1
     cached(toy.run, toy.Config(a=3.0))
     assert len(stored(cache)) == 2
+    assert cached(toy.run, toy.Config(), device="meta").device == "meta"
 
 
 # Quantities that are recorded only when asked for.
