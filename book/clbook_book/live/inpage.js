@@ -117,7 +117,7 @@ window.clbookHere ??= (() => {
       const last = current.rows.at(-1);
       if (last?.row.separable_at) current.at = last.row.separable_at[0] < 0 ? null : last.row.separable_at[0];
       if (data.over) picture(); // the end stands there when the words say so
-      else if (!reduced.matches) paint();
+      else if (data.rows.length && !reduced.matches) paint();
       if (starting) { starting = false; return; }
       progress.value = data.t / current.steps;
       const found = outcome(current);

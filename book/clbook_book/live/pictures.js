@@ -5,9 +5,11 @@
   const COLOURS = ["#2576B6", "#D55E00", "#009E73", "#CC79A7", "#B8860B", "#7A5195", "#5B6470", "#1B9AAA", "#A23B3B", "#5A8F29"];
   const NEAR = 12, VOTES = 5, EXAGGERATED = 1.5, RATE = 0.9, MOMENTUM = 0.8, WIDTH = 14; // of the map: as large as numbers of t-SNE are
   const FEW = 300, TILE = 26, REST = 150; // pictures on a phone; pixels of one on the map; frames after which the map rests
+  const PAUSE = 17; // milliseconds after a step of the map: every other frame of a screen is left to the training
   const { make, draws, Generator } = new Function(panel.more.code)(), { reduced, made, pressed } = window.clbookBlock;
   const canvas = figure.querySelector("canvas"), states = new WeakMap();
   let flat = false, chosen = 7, shown = null; // shown: what is in the picture last, {run, state, box}
+  let pause = 0, w = new Float32Array(0); // how near two points of the map are: one array for all steps
 
   // --- what is near what ---
   function unit(v, d) { // each row of length 1
@@ -24,7 +26,7 @@
     for (let j = 0; j < n; j++) {
       if (j === i) continue;
       let s = 0;
-      for (let k = 0; k < d; k++) s += u[i * d + k] * u[j * d + k];
+      for (let a = i * d, b = j * d, end = a + d; a < end; a++, b++) s += u[a] * u[b];
       if (best.length === count && s <= best[count - 1].s) continue;
       if (best.length === count) best.pop();
       best.push({ s, j });
@@ -58,16 +60,23 @@
     return places.map((x) => x * 0.52 / Math.sqrt(spread));
   }
   function step({ n, at, speed, ties }) { // of t-SNE: neighbours pull, all push
-    const force = new Float64Array(2 * n), w = new Float32Array(n * n);
+    const force = new Float64Array(2 * n);
     let total = 0;
-    for (let i = 0; i < n; i++) for (let j = 0; j < i; j++) {
-      const x = WIDTH * (at[2 * i] - at[2 * j]), y = WIDTH * (at[2 * i + 1] - at[2 * j + 1]);
+    if (w.length < n * n) w = new Float32Array(n * n);
+    for (let i = 0; i < n; i++) for (let j = 0, X = at[2 * i], Y = at[2 * i + 1]; j < i; j++) {
+      const x = WIDTH * (X - at[2 * j]), y = WIDTH * (Y - at[2 * j + 1]);
       total += 2 * (w[i * n + j] = 1 / (1 + x * x + y * y));
     }
-    for (let i = 0; i < n; i++) for (let j = 0; j < i; j++) {
-      const q = w[i * n + j], f = (EXAGGERATED * ties[i * n + j] - q / total) * q * WIDTH;
-      const x = f * (at[2 * i] - at[2 * j]), y = f * (at[2 * i + 1] - at[2 * j + 1]);
-      force[2 * i] -= x; force[2 * i + 1] -= y; force[2 * j] += x; force[2 * j + 1] += y;
+    const share = 1 / total;
+    for (let i = 0; i < n; i++) {
+      const X = at[2 * i], Y = at[2 * i + 1];
+      let right = 0, down = 0; // of the force on i
+      for (let j = 0; j < i; j++) {
+        const q = w[i * n + j], f = (EXAGGERATED * ties[i * n + j] - q * share) * q * WIDTH;
+        const x = f * (X - at[2 * j]), y = f * (Y - at[2 * j + 1]);
+        right -= x; down -= y; force[2 * j] += x; force[2 * j + 1] += y;
+      }
+      force[2 * i] += right; force[2 * i + 1] += down;
     }
     let reach = 1.05;
     for (let k = 0; k < 2 * n; k++) {
@@ -101,15 +110,15 @@
     const { row } = run.rows.at(-1);
     if (state.row !== row) { // something new has come
       state.u = unit(row[OF], state.d);
-      state.flat = projected(state.u, state.d, n, state.axes);
-      state.at ??= state.flat.slice();
-      Object.assign(state, { row, ties: null, frames: REST });
+      Object.assign(state, { row, flat: null, ties: null, frames: REST });
+      state.at ??= flattened(state).slice();
     }
     return state;
   }
+  const flattened = (state) => state.flat ??= projected(state.u, state.d, state.n, state.axes);
   function advance(state) { // by one frame; whether there is more to come
     if (flat) {
-      for (let k = 0; k < 2 * state.n; k++) state.at[k] += (state.flat[k] - state.at[k]) / 4;
+      for (let k = 0; k < 2 * state.n; k++) state.at[k] += (flattened(state)[k] - state.at[k]) / 4;
     } else {
       state.ties ??= graph(state.u, state.d, state.n);
       for (let k = 0; k < 3; k++) step(state);
@@ -121,7 +130,7 @@
     const state = stateOf(run, Math.min(run.labels.length, canvas.clientWidth < 480 ? FEW : Infinity)), { n, at } = state;
     if (state.frames > 0) {
       if (reduced.matches) while (advance(state));
-      else if (advance(state)) paint();
+      else if (advance(state)) pause ||= setTimeout(() => { pause = 0; paint(); }, PAUSE);
     }
     const near = nearest(state.u, state.d, n, chosen, VOTES), half = TILE / 2;
     const reach = at.reduce((most, x) => Math.max(most, Math.abs(x)), 0.5) / 0.46; // the map fills its box
