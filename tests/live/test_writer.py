@@ -139,3 +139,9 @@ def test_a_step_that_is_traced_sees_what_python_records_of_it():
     at = separability.run(config).separable_at
     rows = in_python(separability.Separability, config, at + 1)
     assert [row["separable_at"].item() for row in rows[-2:]] == [-1, at]
+
+
+def test_a_step_hands_on_what_it_exchanges_and_not_what_stays():
+    given = {name: torch.ones(2) for name in "abc"}
+    made = graph.traced(lambda x: {"a": x["b"], "b": x["a"], "c": x["c"]}, given)
+    assert made.outputs == ["a", "b"]
