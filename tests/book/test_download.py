@@ -10,7 +10,6 @@ import importlib.metadata
 import json
 import os
 import pathlib
-import platform
 import re
 import shutil
 import subprocess
@@ -23,7 +22,6 @@ from xml.etree import ElementTree
 import nbformat
 import pytest
 from docutils import nodes
-from jupyter_client.kernelspec import get_kernel_spec
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from PIL import Image
 
@@ -204,15 +202,6 @@ def test_code_is_the_page_s_own_with_the_outputs_of_the_build(toy):
     assert all("clbook-explorer" not in json.dumps(cell) for cell in code)
     assert [cell.metadata.get("jupyter", {}).get("source_hidden") for cell in code] == [True, None]
     assert "Run this cell: the picture gets its sliders." in code[0].outputs[0].text
-
-
-def test_a_notebook_says_of_its_kernel_what_jupyterlab_would_write(toy):
-    """What it lacks, JupyterLab adds when it opens it, and says that it was changed."""
-    told = toy.notebook.metadata
-    assert told.language_info.version == platform.python_version()
-    spec = get_kernel_spec("python3")
-    wanted = {"name": "python3", "display_name": spec.display_name, "language": spec.language}
-    assert told.kernelspec == wanted
 
 
 def test_the_page_offers_its_notebook_and_the_package(toy):
