@@ -73,6 +73,7 @@ window.clbookHere ??= (() => {
     // The names of what is drawn and said of a run, first what moves; and of what stands still.
     const drawn = (recorded) => [...new Set([...setup.panels.flatMap(({ of, colour }) => [...of, colour]).reverse(),
       ...setup.says.map(([name]) => name.split("[")[0]), "separable_at"])].filter((name) => name in recorded);
+    let counts = true; // whether what the next run reaches is the reader's
     const shapeNumber = () => shapes.reduce((k, { name, values }) => k * values.length + values.indexOf(now[name]), 0);
     const told = ({ name }) => typeof now[name] === "number" ? said(now[name]) : now[name];
     const about = () => every.filter((one) => !setup.more.includes(one) || one.name === "seed" || now[one.name] !== one.value)
@@ -84,7 +85,7 @@ window.clbookHere ??= (() => {
       if (!work()) return false;
       const shape = shapeNumber(), { recorded, held, labels } = setup.programs[shape];
       wanted = { rows: [], labels, recorded: { ...recorded, ...held }, held: Object.keys(held), steps: now.steps, about: about(),
-        asked: { ...now } };
+        asked: { ...now }, counts };
       number += 1;
       const { seed, ...settings } = now;
       const put = Object.assign({}, ...guests.map((guest) => guest?.puts?.()));
@@ -124,8 +125,8 @@ window.clbookHere ??= (() => {
       if (!data.over) return say(`${note}iteration ${data.t} of ${current.steps}${found}`);
       const name = pinned.length ? `${apart([...pinned, current]).at(-1).join(", ")}: ` : "";
       const ended = `${note}${name}${data.t} iterations in ${(data.wall / 1000).toFixed(2)} s${found}.`;
-      if (data.finite) say(ended + (data.t ? board(last.row, current.asked) : ""));
-      else say(`The run diverged at iteration ${data.t}: try a smaller learning rate.`);
+      if (data.finite) say(ended + (data.t && current.counts ? board(last.row, current.asked) : ""));
+      else say(`No number is left at iteration ${data.t}: the run diverged, or all has shrunk to nothing. Try a smaller learning rate, or less decay.`);
       halted();
       if (coming.length) { keep(); next(); } else if (asking) answer();
     }
@@ -396,7 +397,7 @@ window.clbookHere ??= (() => {
     // What programs may ask: `window.clbook.explorers[name].run({eps: 0.17, seed: 3})`.
     const offers = {
       settings: () => ({ ...now }),
-      async run(given = {}) {
+      async run(given = {}, mayReach = true) {
         const asked = { ...start };
         for (const [name, value] of Object.entries(given)) take(asked, name, value);
         if (open) settle(null);
@@ -404,7 +405,9 @@ window.clbookHere ??= (() => {
         now = asked;
         refresh();
         const done = new Promise((resolve) => waiting.push(resolve));
+        counts = mayReach;
         train();
+        counts = true;
         const rows = await done, last = rows.at(-1);
         const found = { steps: rows.map(({ t }) => t), ...last?.row }; // nothing, where it was stopped at once
         if (last) found.goals = tasks.met(setup.goals, last.row, asked);

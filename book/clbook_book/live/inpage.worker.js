@@ -5,8 +5,8 @@ let asked = 0; // the number of the run that goes on
 const channel = new MessageChannel();
 
 // `times`: when the run is recorded, the last one being its end ([0]: its start alone); then all that it records is sent,
-// before that what is `drawn`, of which the first must stay finite. With the start goes what is `held` of its state, of
-// which a reader may have `put` other numbers.
+// before that what is `drawn`, of which the first must keep a finite number (a mean over nothing is none). With the start
+// goes what is `held` of its state, of which a reader may have `put` other numbers.
 function begin(run, { number, settings, seed, times, drawn, held, put }) {
   const due = new Set(times), steps = times.at(-1), began = performance.now();
   asked = number;
@@ -24,7 +24,7 @@ function begin(run, { number, settings, seed, times, drawn, held, put }) {
         const names = t === steps ? Object.keys(run.recorded) : drawn;
         for (const name of names) row[name] = run.recorded[name].slice();
         if (t === 0) for (const name of held) row[name] = (put[name] ?? run.setup.outputs["state." + name]).slice();
-        finite = row[drawn[0]].every(Number.isFinite);
+        finite = row[drawn[0]].some(Number.isFinite);
         rows.push({ t, row });
       }
     } while (run.t <= steps && finite && performance.now() - from < SLICE);

@@ -12,7 +12,7 @@ window.clbookSuspects ??= ({ part, setup }, offers) => {
   // A run and its line in the table; null where something else has been asked of the block meanwhile.
   async function trained(settings, words, place) {
     told.textContent = `Training ${words} \u2026`;
-    const run = await offers.run(settings);
+    const run = await offers.run(settings, place === 0); // what is switched off for the reader reaches none of their goals
     if (run.steps.at(-1) !== settings.steps || !same(offers.settings(), settings)) return null;
     line(words, says.map((each) => number(run, each)), place);
     return run;
@@ -39,11 +39,20 @@ window.clbookSuspects ??= ({ part, setup }, offers) => {
     const without = those.map(({ name, run }) => `without ${name} it is ${number(run, first)}`).join(", ");
     return `${found} It takes ${those.map(({ name }) => name).join(" and ")}: ${without}.`;
   }
+  // What was found is true of its settings and data alone: it goes with the first change of either.
+  const figure = host.closest("figure"), words = told.textContent;
+  let of = null; // the settings
+  for (const kind of ["input", "click"]) figure.addEventListener(kind, ({ target }) => setTimeout(() => {
+    if (button.disabled || table.hidden || !target.closest("canvas") && same(offers.settings(), of)) return;
+    table.hidden = true;
+    told.textContent = words;
+  }));
   button.addEventListener("click", async () => {
     button.disabled = true;
     table.hidden = false;
     body.replaceChildren();
     told.textContent = await decided();
+    of = offers.settings();
     button.disabled = false;
   });
 };

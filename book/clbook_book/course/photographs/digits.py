@@ -30,9 +30,9 @@ ASK = Ask(
     ("the one that sees moves", "the one that sees turns", "both find as many"),
     "the one that sees moves",
     (
-        "The digits lie at random places, and moves are what teaches the network not to care where.",
-        "Turns alone leave the place of a digit in the embedding, and digits that lie at the same place stay together.",
-        "They differ by more than the error: where a digit lies is the larger difference here.",
+        "The digits lie at random places, and moves teach the network not to care where. Other seeds show it more.",
+        "Turns teach much, too, but leave the place of a digit free to matter. Other seeds show a wider gap.",
+        "With this seed they differ by hardly more than the error; with the next two moves lead by eight in a hundred.",
     ),
     (PRESETS["moved"], PRESETS["turned"]),
 )
