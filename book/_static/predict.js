@@ -153,7 +153,7 @@ document.addEventListener("DOMContentLoaded", () => {
     // wanted; who skips sees its end.
     function followed(by) {
       const figure = drawn[0]?.closest("figure"), button = figure?.querySelector(`[data-do=${by}]`);
-      if (figure?.querySelector("[data-axis=frame]").value === "0" && button.textContent !== "Step") button.click();
+      if (figure?.querySelector("[data-axis=frame]").value === "0" && !["Step", "Pause"].includes(button.textContent)) button.click();
     }
     function say() {
       group.querySelectorAll("label").forEach((label, k) => {
