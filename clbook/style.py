@@ -194,17 +194,13 @@ AHEAD = "_ahead"  # the gid of what covers the time that is not reached yet
 def so_far(ax: Axes, now: float) -> None:
     """Show the curves of an axes up to the time `now` alone: a dotted line stands there, what comes later is covered.
 
-    At the beginning, where nothing can be seen yet, the empty axes ask for a guess. Where this is called before
-    `name_lines`, a name stands beside the place that its curve has reached.
+    Where this is called before `name_lines`, a name stands beside the place that its curve has reached.
     """
     for line in ax.lines:
         if line.get_transform() == ax.get_yaxis_transform(which="grid"):
             line.set_zorder(
                 2.42
             )  # a line across the panel is a mark to compare with: it belongs to no time
-    if now <= ax.dataLim.x0:
-        middle = {"transform": ax.transAxes, "ha": "center", "va": "center"}
-        ax.text(0.5, 0.5, "your guess?", color=MUTED, zorder=2.46, **middle)
     ax.axvline(now, color=MUTED, lw=1, ls=":", zorder=2.45)
     # The cover is a sheet larger than any axes, in inches, that hangs at the time shown: from one time to the next it
     # is only moved. It begins three points later, so that the marker of a curve's last point is seen whole.
