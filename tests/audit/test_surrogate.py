@@ -11,16 +11,7 @@ from torch.autograd.functional import hessian
 from clbook import losses, theory
 from clbook.training.loop import training_of
 from clbook_book.audit.sa import surrogate
-from clbook_book.audit.sa.surrogate import (
-    Config,
-    batch_gradients,
-    batches,
-    injections,
-    logits,
-    run,
-    table,
-    views,
-)
+from clbook_book.audit.sa.surrogate import Config, batch_gradients, batches, run, table, views
 from clbook_book.audit.sa.weights import run_circle
 from clbook_book.course.alignment.forces import pair_weights
 
@@ -47,7 +38,7 @@ def literal_loss(sims, batch, labels, tau, supervised):
 def readings(z1, z2, labels, tau):
     """{name: loss} of one batch of unit vectors, z1's points the anchors: what SA puts below the line, and where."""
     n = len(z1)
-    full, negatives = logits(table(z1, z2), torch.ones(n, dtype=z1.dtype), labels, tau)
+    full, negatives = surrogate.logits(table(z1, z2), torch.ones(n, dtype=z1.dtype), labels, tau)
     partner = torch.eye(n, 2 * n, dtype=torch.bool).roll(n, 1)  # the column n + i of row i
     below_the_line = {
         "CL, positive in (Sec. 3)": full,
@@ -98,7 +89,7 @@ def test_gradients_and_the_recursion_are_those_of_the_losses_as_written(replacem
     state = table(z1, z2).repeat(2, 1, 1)
     for counts in batches(config).double():
         ours = batch_gradients(state, counts, labels, config.tau)
-        injection, _, mass = injections(state[:1], counts, labels, config.tau)
+        injection, _, mass = surrogate.injections(state[:1], counts, labels, config.tau)
         theirs = []
         for k in (0, 1):
             leaf = state[k].clone().requires_grad_()

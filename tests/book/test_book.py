@@ -315,6 +315,18 @@ def test_axe_finds_no_serious_barrier(kept, page, theme):
     assert barriers(opened.page, *(colours if theme == "dark" else [])) == []
 
 
+def test_axe_finds_what_is_wrong(tabs):
+    page = tabs().page
+    page.set_content(
+        '<html lang="en"><title>x</title><main><h1>x</h1><img src="data:,"><p>dark</p>'
+        '<p style="color:#ccc">pale</p><p>and <a href="#b">some</a></p><p>and <a href="#b"></a></p>'
+        '<pre class="highlight"><span class="k">in</span> <span class="k">is'
+        '</span> <span class="c" style="color:#ccc"># pale</span></pre></main>'
+    )
+    wrong = ["color-contrast", "color-contrast", "image-alt", "link-name"]
+    assert [each.split(":")[0] for each in barriers(page)] == wrong
+
+
 @every_page
 def test_print_from_the_dark_theme_is_dark_on_white_without_buttons(kept, page):
     opened = kept()

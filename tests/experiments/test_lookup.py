@@ -7,16 +7,8 @@ import pytest
 import torch
 
 from clbook import data, theory
-from clbook.experiments.modadd import lookup
-from clbook.experiments.modadd.equivalence import (
-    Finite,
-    check,
-    cmodadd_table,
-    conditional_gap,
-    modadd_table,
-    random_table,
-    semantic_gap,
-)
+from clbook.experiments.modadd import equivalence, lookup
+from clbook.experiments.modadd.equivalence import Finite, check, cmodadd_table, modadd_table
 from clbook.experiments.modadd.lookup import Config, flow, infonce, mutual_information, pmi, run
 from clbook.losses import symbol_context
 from clbook.results.sweep import sweep
@@ -74,7 +66,7 @@ def update(z, c, joint):
 
 
 def test_update_is_the_gradient_for_one_symbol_and_appendix_5_for_a_batch_of_distinct_symbols():
-    joint = torch.from_numpy(random_table(1).joint)
+    joint = torch.from_numpy(equivalence.random_table(1).joint)
     z, c = (table.requires_grad_() for table in random_tables(joint, 3))
     (gradient,) = torch.autograd.grad(infonce(z, c, joint)[0], z)
     pull, push = update(z, c, joint)
@@ -152,7 +144,7 @@ def test_checker_on_a_table_written_by_hand():
             ("empty", "the glass is _", "drink", 3),
         ]
     )
-    gap = semantic_gap(task)
+    gap = equivalence.semantic_gap(task)
     assert gap[0, 2] == 0 and math.isnan(gap[0, 1]) and math.isnan(gap[1, 2])
     rows = [("red", "a _ car", "", 1), ("empty", "a _ tank", "", 3), ("full", "a _ tank", "", 1)]
     found = check(Finite.of(rows), task)
@@ -208,4 +200,4 @@ def test_bad_input_is_named(call, message):
 
 
 def test_a_symbol_that_never_occurs_is_equivalent_to_none():
-    assert np.isnan(conditional_gap(np.array([[0.5, 0.5], [0.0, 0.0]]))[0, 1])
+    assert np.isnan(equivalence.conditional_gap(np.array([[0.5, 0.5], [0.0, 0.0]]))[0, 1])

@@ -7,20 +7,9 @@ import pytest
 import torch
 import torch.nn.functional as F
 
+from clbook.experiments import overlap
 from clbook.experiments.landscape import even_loss
-from clbook.experiments.overlap import (
-    MAPS,
-    Config,
-    Overlap,
-    curves,
-    lookup_loss,
-    pairs,
-    pieces,
-    places,
-    points,
-    population_loss,
-    run,
-)
+from clbook.experiments.overlap import MAPS, Config, lookup_loss, pieces, population_loss, run
 from clbook.losses import infonce
 from clbook_book.course.overlap import figures, play
 
@@ -29,7 +18,7 @@ SEEDS = range(5)
 
 def gaps(config):
     """(smallest distance of data points of a class, smallest distance of two classes)."""
-    x, _ = points(config)
+    x, _ = overlap.points(config)
     apart = torch.diff(x, append=x[:1] + 360).unflatten(0, (config.classes, -1))
     return apart[:, :-1].min().item(), apart[:, -1].min().item()
 
@@ -75,7 +64,7 @@ def test_loss_is_the_limit_of_infonce_with_many_sampled_negatives():
 
 def test_no_table_goes_below_minus_the_information_that_one_view_has_on_the_other():
     for width in (5.0, 15.0, 60.0, 250.0):
-        both, seen = pairs(pieces(Config(width=width))[0])
+        both, seen = overlap.pairs(pieces(Config(width=width))[0])
         information = (
             torch.where(both > 0, both * (both / (seen[:, None] * seen)).log(), 0.0).sum().item()
         )
@@ -153,7 +142,7 @@ def test_islands_are_the_eigenvalues_one_of_the_graph_of_views(width):
     """HaoChen et al. 2021: the multiplicity of the eigenvalue 1 counts the connected parts."""
     for seed in SEEDS:
         result = run(Config(width=width, steps=1, seed=seed))
-        both, seen = pairs(torch.from_numpy(result.chances))
+        both, seen = overlap.pairs(torch.from_numpy(result.chances))
         both, seen = both[seen > 0][:, seen > 0], seen[seen > 0]
         values = torch.linalg.eigvalsh(both / (seen[:, None] * seen).sqrt())
         assert int((values > 1 - 1e-9).sum()) == result.islands
@@ -163,7 +152,7 @@ def test_islands_are_the_eigenvalues_one_of_the_graph_of_views(width):
 def test_the_arcs_that_a_page_draws_are_the_intervals_of_views(width):
     s = play.Ring([Config(width=width, seed=seed) for seed in SEEDS]).start()
     for seed in SEEDS:
-        x, _ = points(Config(seed=seed))
+        x, _ = overlap.points(Config(seed=seed))
         angles = torch.atan2(s.arcs[seed, ..., 1], s.arcs[seed, ..., 0]).rad2deg()
         off = (angles - x + 180) % 360 - 180  # (25, n)
         assert off.abs().max().item() == pytest.approx(width / 2)
@@ -182,7 +171,7 @@ def runs():
         for seed in SEEDS
     ]
     found = {}
-    for r in Overlap.train(configs):
+    for r in overlap.Overlap.train(configs):
         found.setdefault((r.config.width, r.config.start, r.config.moves), []).append(r)
     return found
 
@@ -216,7 +205,7 @@ def test_a_finer_table_ends_at_the_same_loss():
 def test_tables_stay_on_the_sphere_and_start_where_the_data_points_are_sent():
     result = run(Config(width=5.0, start="shuffled", d=3, steps=20))
     np.testing.assert_allclose(np.linalg.norm(result.table, axis=2), 1, atol=1e-12)
-    np.testing.assert_allclose(result.z[0], places(result.config), atol=1e-12)
+    np.testing.assert_allclose(result.z[0], overlap.places(result.config), atol=1e-12)
 
 
 def test_readouts_by_hand():
@@ -257,7 +246,7 @@ def test_figures_have_labels_and_alt_texts_with_their_numbers():
     loss = next(ax for ax in picture.fig.axes if ax.get_xlabel())
     assert loss.get_ylabel() == "loss" and f"{several['shuffled'].loss[0]:.3f}" in picture.alt
     lines = {line.get_gid(): line.get_ydata() for line in loss.lines}
-    found = curves(small.replace(width=2.0, start="sorted"))
+    found = overlap.curves(small.replace(width=2.0, start="sorted"))
     assert all(np.array_equal(lines[name], found[name]) for name in found)
     kinds = [{"start": "sorted"}, {"start": "shuffled", "moves": "shared"}, {}]
     groups = [

@@ -12,17 +12,8 @@ import torch
 from browser import alone, barriers
 from stepping import advance
 
-from clbook.experiments.why import (
-    Config,
-    Symbols,
-    features,
-    groups,
-    growth,
-    infonce,
-    joint,
-    probabilities,
-    run,
-)
+from clbook.experiments import why
+from clbook.experiments.why import Config, features, groups, growth, infonce, joint, run
 from clbook.losses import symbol_context
 from clbook.metrics import nccc
 from clbook.training.loop import one_thread
@@ -70,7 +61,7 @@ def endless_distance(config):
 
 @EVERY_KIND
 def test_each_symbol_is_seen_equally_often_and_in_the_contexts_that_fit(config):
-    share, chances = joint(config), probabilities(config)
+    share, chances = joint(config), why.probabilities(config)
     assert share.dtype == chances.dtype == torch.float64 and share.shape == chances.shape
     np.testing.assert_allclose(share.sum(1), 1 / len(share), atol=1e-15)
     np.testing.assert_allclose(chances.sum(1), 1, atol=1e-14)
@@ -86,7 +77,7 @@ def test_each_symbol_is_seen_equally_often_and_in_the_contexts_that_fit(config):
 def test_more_occurrences_come_as_near_to_the_probabilities_as_chance_allows():
     for m in (10, 1000, 10_000):
         config = Config(m=m)
-        chances = probabilities(config)
+        chances = why.probabilities(config)
         off = joint(config) * len(chances) - chances
         expected = (chances * (1 - chances) / m).sum().sqrt()  # of |off|: the draws are multinomial
         assert off.norm().item() == pytest.approx(expected.item(), rel=0.1)
@@ -129,7 +120,7 @@ def test_loss_is_that_of_semantic_learners_over_a_batch_of_all_occurrences():
 
 def flow(config):
     """The program of one run, on the CPU."""
-    return Symbols([config]).to("cpu")
+    return why.Symbols([config]).to("cpu")
 
 
 @EVERY_KIND

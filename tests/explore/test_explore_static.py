@@ -255,6 +255,28 @@ def test_keys_do_not_reach_the_page(page):
     assert page.evaluate("heard") == 0
 
 
+@pytest.mark.parametrize("k, count", [(0, FRAMES), (1, 31)])
+def test_play_takes_five_seconds_whatever_the_number_of_frames(tabs, address, k, count):
+    page = tabs().page
+    page.clock.install(time=0)
+    page.goto(address.as_uri())
+    page.clock.pause_at(1000)
+    time = slide(page, "frame", k)
+    if k:  # a run of its own length
+        assert time.get_attribute("max") == str(count - 1)
+    figure_of(page, k).get_by_role("button", name="Play").click()
+    seen = set()
+    for _ in range(80):  # of 50 ms
+        page.clock.run_for(50)
+        seen.add(time.input_value())
+    assert 0.5 * (count - 1) <= max(map(int, seen)) < count - 1, "it ends no earlier than after 4 s"
+    page.clock.run_for(2000)
+    page.wait_for_function(
+        "k => document.querySelectorAll('[data-do=play]')[k].textContent === 'Play'", arg=k
+    )
+    assert int(time.input_value()) == count - 1 and len(seen) >= 0.5 * count
+
+
 def test_play_begins_when_there_is_something_to_draw(visit, address):
     """The time that a slow machine takes to unpack the frames is no part of it."""
     slow = """{
