@@ -153,7 +153,8 @@ document.addEventListener("DOMContentLoaded", () => {
     // wanted; who skips sees its end.
     function followed(by) {
       const figure = drawn[0]?.closest("figure"), button = figure?.querySelector(`[data-do=${by}]`);
-      if (figure?.querySelector("[data-axis=frame]").value === "0" && !["Step", "Pause"].includes(button.textContent)) button.click();
+      const stays = ["Step", "Pause"].includes(button?.textContent); // motion is unwanted, or it plays already
+      if (figure?.querySelector("[data-axis=frame]").value === "0" && !stays) button.click();
     }
     function say() {
       group.querySelectorAll("label").forEach((label, k) => {

@@ -73,7 +73,6 @@ window.clbookHere ??= (() => {
     // The names of what is drawn and said of a run, first what moves; and of what stands still.
     const drawn = (recorded) => [...new Set([...setup.panels.flatMap(({ of, colour }) => [...of, colour]).reverse(),
       ...setup.says.map(([name]) => name.split("[")[0]), "separable_at"])].filter((name) => name in recorded);
-    let counts = true; // whether what the next run reaches is the reader's
     const shapeNumber = () => shapes.reduce((k, { name, values }) => k * values.length + values.indexOf(now[name]), 0);
     const told = ({ name }) => typeof now[name] === "number" ? said(now[name]) : now[name];
     const about = () => every.filter((one) => !setup.more.includes(one) || one.name === "seed" || now[one.name] !== one.value)
@@ -81,7 +80,7 @@ window.clbookHere ??= (() => {
 
     // Ask the worker for a run with the settings of now; at the times [0] it is the start alone. It takes the place of the
     // one in the picture once something of it is there.
-    function begin(times) {
+    function begin(times, counts = true) { // counts: whether its goals are the reader's to reach
       if (!work()) return false;
       const shape = shapeNumber(), { recorded, held, labels } = setup.programs[shape];
       wanted = { rows: [], labels, recorded: { ...recorded, ...held }, held: Object.keys(held), steps: now.steps, about: about(),
@@ -93,10 +92,10 @@ window.clbookHere ??= (() => {
       return true;
     }
     function preview() { starting = begin([0]); }
-    function train(words = "") { // words: what the status says before all else
+    function train(words = "", counts = true) { // words: what the status says before all else
       const { times } = setup.programs[shapeNumber()], others = [...setup.times.filter((t) => t < now.steps), now.steps];
       starting = false;
-      if (!begin(now.steps === start.steps ? times : others)) return;
+      if (!begin(now.steps === start.steps ? times : others, counts)) return;
       training = trained = true;
       note = words;
       button.textContent = "Stop";
@@ -397,7 +396,7 @@ window.clbookHere ??= (() => {
     // What programs may ask: `window.clbook.explorers[name].run({eps: 0.17, seed: 3})`.
     const offers = {
       settings: () => ({ ...now }),
-      async run(given = {}, mayReach = true) {
+      async run(given = {}, counts = true) {
         const asked = { ...start };
         for (const [name, value] of Object.entries(given)) take(asked, name, value);
         if (open) settle(null);
@@ -405,9 +404,7 @@ window.clbookHere ??= (() => {
         now = asked;
         refresh();
         const done = new Promise((resolve) => waiting.push(resolve));
-        counts = mayReach;
-        train();
-        counts = true;
+        train("", counts);
         const rows = await done, last = rows.at(-1);
         const found = { steps: rows.map(({ t }) => t), ...last?.row }; // nothing, where it was stopped at once
         if (last) found.goals = tasks.met(setup.goals, last.row, asked);

@@ -41,9 +41,10 @@ window.clbookSuspects ??= ({ part, setup }, offers) => {
   }
   // What was found is true of its settings and data alone: it goes with the first change of either.
   const figure = host.closest("figure"), words = told.textContent;
-  let of = null; // the settings
+  let judged = {}; // the settings that it is true of
   for (const kind of ["input", "click"]) figure.addEventListener(kind, ({ target }) => setTimeout(() => {
-    if (button.disabled || table.hidden || !target.closest("canvas") && same(offers.settings(), of)) return;
+    const changed = target.closest("canvas") || !same(offers.settings(), judged);
+    if (button.disabled || table.hidden || !changed) return;
     table.hidden = true;
     told.textContent = words;
   }));
@@ -52,7 +53,7 @@ window.clbookSuspects ??= ({ part, setup }, offers) => {
     table.hidden = false;
     body.replaceChildren();
     told.textContent = await decided();
-    of = offers.settings();
+    judged = offers.settings();
     button.disabled = false;
   });
 };
