@@ -11,7 +11,7 @@ TOC = yaml.safe_load((ROOT / "_toc.yml").read_text())
 PAGES = [TOC["root"]] + [chapter["file"] for part in TOC["parts"] for chapter in part["chapters"]]
 NOTEBOOKS = [page for page in PAGES if (ROOT / f"{page}.ipynb").exists()]
 CHAPTERS = [page for page in NOTEBOOKS if "papers" not in page]
-PREDICTED = re.compile(r"^:::\{div\} predict ([\w-]+)\n(.*?)^:::$", re.DOTALL | re.MULTILINE)
+PREDICTED = re.compile(r"^:::\{div\} predict ([\w-]+).*?\n(.*?)^:::$", re.DOTALL | re.MULTILINE)
 
 
 def cells(page):

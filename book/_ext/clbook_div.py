@@ -13,14 +13,14 @@ from docutils.parsers.rst import Directive
 
 
 class Div(Directive):
-    """`{div} kind` or `{div} kind name`: what is made of it, its kind says.
+    """`{div} kind`, with a name where its kind has one: what is made of it, its kind says.
 
     Attributes:
         kinds: {kind: its directive}.
     """
 
     required_arguments = 1
-    optional_arguments = 1
+    optional_arguments = 2
     has_content = True
     kinds: dict[str, type[Directive]] = {}
 

@@ -12,6 +12,7 @@
     <!-- 3: Only where the square of the width over the temperature is the same. -->
     :::
 
+`:::{div} predict walk-eps walk:eps=3` asks about a setting of the explorer below: it is shown once the reader has answered.
 A notebook shows the question and the answers, and no comments. In the page `predict.js` makes a form of it, and covers
 what answers it until the reader has committed or skips; without a script all of it stands there.
 """
@@ -33,9 +34,10 @@ class reasons(nodes.container):  # noqa: N801 (docutils names its nodes so)
 
 
 class Predict(Asking):
-    """`{div} predict name`: the name is what a link to it, and the reader's browser, calls it."""
+    """`{div} predict name [asks]`: the name is what a link to it, and the reader's browser, calls it."""
 
     required_arguments = 1
+    optional_arguments = 1
     counts = (3,)
     rule = "a prediction has three"
 
@@ -44,7 +46,7 @@ class Predict(Asking):
         box = nodes.container(classes=["clbook-predict"], ids=[f"predict-{self.arguments[0]}"])
         box += self.parsed(found.question)
         box += self.numbered(found.answers, "clbook-answers")
-        why = reasons(classes=["clbook-reasons"])
+        why = reasons(classes=["clbook-reasons"], asks="".join(self.arguments[1:]))
         why += self.numbered(found.sentences, "clbook-sentences")
         why[0][found.right]["classes"].append("clbook-right")
         number = found.right + 1
@@ -63,7 +65,8 @@ class Predict(Asking):
 
 def enter(translator, node):
     """Begin the reasons in a page."""
-    translator.body.append(translator.starttag(node, "div", CLASS="docutils container"))
+    asks = {"data-asks": node["asks"]} if node["asks"] else {}
+    translator.body.append(translator.starttag(node, "div", CLASS="docutils container", **asks))
 
 
 def leave(translator, node):

@@ -12,6 +12,7 @@ document.addEventListener("DOMContentLoaded", () => {
 
   // What is kept, in this browser alone; one that keeps nothing for a file asks again on the next visit.
   const { PREDICTIONS, page, kept, keep } = window.clbookTasks, SKIP = "skip all"; // of tasks.js
+  const { parted, find } = window.clbookAddress ?? { parted: () => [], find: () => {} }; // of address.js, where a page has explorers
 
   // --- what a question covers: all that follows it in its section, up to the next question ---
   function answersOf(box) {
@@ -149,12 +150,17 @@ document.addEventListener("DOMContentLoaded", () => {
         if (figure.querySelector(".clbook-sheet path")) line.append(" ", erase);
       });
     };
-    // A guess is followed by what it was about, unless it has been moved already: the first explorer plays where motion is
-    // wanted; who skips sees its end.
+    // A guess is followed by what it was about: the explorer is set to the run that the question asks about. It plays where
+    // motion is wanted, unless it has been moved already; who skips sees its end.
     function followed(by) {
-      const figure = drawn[0]?.closest("figure"), button = figure?.querySelector(`[data-do=${by}]`);
+      const [asked, values] = parted(reasons.dataset.asks ?? ""), explorer = find(asked);
+      if (explorer) {
+        if (by === "play") values.set("frame", 0);
+        explorer.follow(values);
+      }
+      const figure = explorer?.figure ?? drawn[0]?.closest("figure"), button = figure?.querySelector(`[data-do=${by}]`);
       const stays = ["Step", "Pause"].includes(button?.textContent); // motion is unwanted, or it plays already
-      if (figure?.querySelector("[data-axis=frame]").value === "0" && !stays) button.click();
+      if (figure?.querySelector("[data-axis=frame]")?.value === "0" && !stays) button.click();
     }
     function say() {
       group.querySelectorAll("label").forEach((label, k) => {

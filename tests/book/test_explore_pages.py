@@ -36,7 +36,7 @@ def test_links_in_the_text_set_an_explorer_or_a_block_to_a_run_that_it_has(page)
     for name, setup, _ in found(page):
         frames = range(min(map(len, setup["times"])))
         axes[name] = dict(setup["axes"]) | {"frame": [*map(str, frames)]}
-    links = re.findall(r'href="#([\w-]+):([^"]*)"', source(page))
+    links = re.findall(r'(?:href="#|data-asks=")([\w-]+):([^"]*)"', source(page))
     assert links, "settings that a page names are links"
     for name, settings in links:
         given = dict(pair.split("=") for pair in html.unescape(settings).split("&"))

@@ -29,7 +29,7 @@ PAGE = f"""
 
 ## Arms
 
-:::{{div}} predict arms
+:::{{div}} predict arms arms:a=1
 {FIRST}
 :::
 
@@ -129,6 +129,7 @@ def test_the_answer_is_covered_until_the_reader_commits(page):
     assert "Not so. Wait." in told and "Answer 2 is right. Late indeed." in told
     assert page.locator("#arms .clbook-guess").inner_text() == "Your guess: never"
     assert page.locator("#arms [inert]").count() == 0
+    page.wait_for_function("document.querySelector('#arms figure img').alt.includes('turn a = 1')")
     plays = "document.querySelector('#arms [data-axis=frame]').value > 0"
     page.wait_for_function(plays)
     assert "0 of 1 right, of 2 asked" in page.locator(".clbook-tally").inner_text()
