@@ -64,7 +64,7 @@ SETTINGS = {
         ("init=1.0&decay=0.001 init=1.0&decay=0.001&seed=1", "- init=3.0&decay=0.001"),
         ("decay=0.01 init=1.0&decay=0.01", "- init=1.0&decay=0.001")],
     ("remembers", "tables-here"): [
-        ("decay=0.001 std_contexts=1.0", "- decay=0.005"),
+        ("decay=0.001 std_contexts=1.0", "- decay=0.02"),
         ("std=3.0 std=10.0", "- std=0.05")],
     ("kernel", "orbits-here"): [
         ("angle=0.0 angle=0.0&seed=1", "- angle=1.0"),
@@ -82,7 +82,8 @@ SETTINGS = {
     ("why", "counts-here"): [
         ("looks=crossed&m=16&alike=0.1 looks=crossed&m=16&alike=0.12",
          "looks=crossed&m=16 looks=crossed"),
-        ("m=16&alike=0.0&decay=0.5 m=16&alike=0.0&decay=0.6", "m=16&alike=0.0 alike=0.0")],
+        ("m=16&alike=0.0&decay=0.5 m=16&alike=0.0&decay=0.6",
+         "m=16&alike=0.0 m=1&alike=0.0&decay=10.0")],
     ("photographs", "digits"): [
         (f"{MOVED} {MOVED}&seed=1", f"{STILL} {STILL.replace('turn=0.0', 'turn=0.6')}"),
         (f"{MOVED}&half_turns=0.5 {MOVED}&half_turns=0.5&seed=1", f"{STILL} {MOVED}")],

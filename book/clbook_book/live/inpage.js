@@ -114,6 +114,7 @@ window.clbookHere ??= (() => {
       current = wanted ?? current;
       wanted = null;
       current.rows.push(...data.rows);
+      for (const { row } of data.rows) if (inOnePlace(row)) row.collapsed = true;
       const last = current.rows.at(-1);
       if (last?.row.separable_at) current.at = last.row.separable_at[0] < 0 ? null : last.row.separable_at[0];
       if (data.over) picture(); // the end stands there when the words say so
@@ -128,6 +129,19 @@ window.clbookHere ??= (() => {
       else say(`No number is left at iteration ${data.t}: the run diverged, or all has shrunk to nothing. Try a smaller learning rate, or less decay.`);
       halted();
       if (coming.length) { keep(); next(); } else if (asking) answer();
+    }
+
+    // Whether all points of a panel have come to one place, beside how far apart they began.
+    function inOnePlace(row) {
+      const reach = (values, d) => Math.max(...Array.from({ length: d }, (_, axis) => {
+        const along = values.filter((_, i) => i % d === axis);
+        return Math.max(...along) - Math.min(...along);
+      }));
+      return setup.panels.some(({ kind, of: [name] }) => {
+        if (kind !== "points" || !row[name]) return false; // what is held stands in the first row alone
+        const [first, now] = [current.rows[0].row, row].map((one) => reach(one[name], current.recorded[name].at(-1)));
+        return now < 1e-6 * first;
+      });
     }
 
     // What came out so far, in words: first what the text asks about.

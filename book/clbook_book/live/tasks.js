@@ -15,6 +15,7 @@ window.clbookTasks ??= (() => {
     g: (v, digits) => String(Number(v.toPrecision(digits))) };
   function phrase(row, [name, before, digits, kind, after]) { // of "same colour {:.0%}"
     const value = entry(row, name);
+    if (row.collapsed && !name.startsWith("loss")) return `${before}\u2013${after} (collapsed)`; // 0 over 0 is no success
     if (value === null || !Number.isFinite(value)) return `${before}\u2013${after}`;
     const words = rounded[kind](value, digits);
     return before + (/[1-9]/.test(words) ? words.replace("-", "\u2212") : words.replace("-", "")) + after; // and no "-0.00"
