@@ -53,10 +53,11 @@ window.clbookDrawing ??= (() => {
     g.fillStyle = colour; g.strokeStyle = GROUND; g.lineWidth = 3; g.globalAlpha = 1;
     for (const draw of ["strokeText", "fillText"]) g[draw](text, x, y);
   }
-  function numbered(g, places, colours) { // the number of each point beside it; of two in one place on either side
+  function numbered(g, places, colours, numbers) { // those points' numbers beside them; of two in one place on either side
     g.font = LETTERS;
-    places.forEach(([x, y], i) => {
-      const second = places.slice(0, i).some(([a, b]) => Math.hypot(a - x, b - y) < 12), side = second ? -1 : 1;
+    numbers.forEach((i, k) => {
+      const [x, y] = places[i], second = numbers.slice(0, k).some((j) => Math.hypot(places[j][0] - x, places[j][1] - y) < 12);
+      const side = second ? -1 : 1;
       g.textAlign = second ? "right" : "left"; g.textBaseline = second ? "top" : "bottom";
       outlined(g, String(i), x + 3 * side, y - 2 * side, colours(i));
     });
@@ -133,10 +134,10 @@ window.clbookDrawing ??= (() => {
 
   // --- what panels have in common ---
   // Points at [x, y, how dark] in pixels; own(i): the colour of one.
-  function cloud(g, frame, places, own, numbers) {
+  function cloud(g, frame, places, own, numbers = []) {
     within(g, frame, () => {
       places.forEach(([x, y, alpha], i) => dot(g, x, y, 3, own(i), alpha));
-      if (numbers) numbered(g, places, own);
+      numbered(g, places, own, numbers);
     });
   }
   // Lines over time, {values: one for each row, colour, alpha, width, dash} each; where they end.

@@ -20,7 +20,7 @@ class Panel:
         colour: the quantity that says which colour a bar or a point has; "" for one colour, and for points their class.
         limits: the ends of the vertical axis, of curves at least, of data those of both; None for what numbers need.
         ball: whether points lie on the circle or the sphere of radius 1, which is drawn.
-        numbers: whether each point carries its number, from 0.
+        numbers: of the points, from 0, that carry their number.
         span: the share of the picture's width, beside the other panels.
         height: in pixels, at least.
         script: the file that draws a kind of its own.
@@ -35,7 +35,7 @@ class Panel:
     colour: str = ""
     limits: tuple[float, float] | None = None
     ball: bool = False
-    numbers: bool = False
+    numbers: Sequence[int] = ()
     span: float = 1
     height: int = 0
     script: str = ""

@@ -120,7 +120,8 @@ def vocabulary(result, frame=-1) -> Picture:
     often = frequent(result)
     now = at[frame]
     ax.scatter(*now[often].T, s=5, color=MUTED, alpha=0.3, linewidths=0, gid="vocabulary")
-    joined = {kind: marked(result, kind) for kind in ("injected", "natural")}
+    # Few, so that the names can be read.
+    joined = {kind: marked(result, kind)[:3] for kind in ("injected", "natural")}
     shown = np.concatenate([often, *map(np.ravel, joined.values())])
     whole, here = (1.03 * np.abs(places[..., shown, :]).max() for places in (at, now))
     edge = here if here < whole / 10 else whole  # a start that would be a dot is enlarged
