@@ -8,7 +8,7 @@ window.clbookDiagnose ??= (root) => {
 
   // Numbers and texts as clbook.diagnose has them.
   const share = (x) => `${(100 * x).toFixed(Math.abs(x) >= 0.1 ? 0 : 1)} %`;
-  const short = (x, digits) => Number.isInteger(x) ? String(x) : String(Number(x.toPrecision(digits)));
+  const short = (x, digits) => Number.isInteger(x) ? String(x) : Math.abs(x) < 1e-12 ? "0" : String(Number(x.toPrecision(digits)));
   const two = (x) => Math.abs(x) >= 10 ? String(Math.round(x)) : short(x, 2); // as many digits as the picture can show
   const word = (x) => Math.abs(x) >= 100 ? x.toFixed(0) : short(x, 3);
   const filled = (text, numbers) => text.replace(/\{([\w.]+)(%?)\}/g, (_, name, percent) => (percent ? share : word)(numbers[name]));
@@ -41,9 +41,14 @@ window.clbookDiagnose ??= (root) => {
     let count = 0;
     one("[data-own]").hidden = false;
     for (const line of setup.lines) {
-      if (line.key === "batch" && !inBatch) continue;
+      const item = one(`[data-line="${line.key}"]`);
+      if (line.key === "batch" && !inBatch) {
+        item.querySelector("strong").textContent = line.name.replace("{size}", "its size");
+        item.querySelector("[data-value]").textContent = "(one batch holds all these points: the line above says it)";
+        continue;
+      }
       count++;
-      const item = one(`[data-line="${line.key}"]`), alarm = Boolean(numbers[line.key + ".alarm"]), name = filled(line.name, numbers);
+      const alarm = Boolean(numbers[line.key + ".alarm"]), name = filled(line.name, numbers);
       const beside = Object.entries(line.beside).map(([what, key]) => `${what} ${two(numbers[key])}`).join("; ");
       item.querySelector("strong").textContent = name;
       item.querySelector("[data-value]").textContent = `${two(numbers[line.key])} (${beside})`;
