@@ -10,5 +10,11 @@
     goal.append(run === undefined ? " (open)" : ` (reached in run ${run})`);
     return run !== undefined;
   });
+  function bar(before, reached, all, about) {
+    before.before(Object.assign(document.createElement("progress"), { max: all, value: reached, ariaLabel: `goals reached ${about}` }));
+  }
+  for (const block of list.querySelectorAll("[data-block]"))
+    bar(block, block.querySelectorAll(".clbook-reached").length, block.children.length, `in: ${block.previousElementSibling.textContent}`);
+  bar(list, reached.length, goals.length, "in all");
   count.textContent = `You have reached ${reached.length} of ${goals.length} goals, in this browser; nothing of it is sent anywhere.`;
 })();
