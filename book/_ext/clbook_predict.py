@@ -12,7 +12,9 @@
     <!-- 3: Only where the square of the width over the temperature is the same. -->
     :::
 
-`:::{div} predict walk-eps walk:eps=3` asks about a setting of the explorer below: it is shown once the reader has answered.
+`:::{div} predict walk-eps walk:eps=3` asks about a setting of the explorer below, which is shown once the reader has
+answered.
+
 A notebook shows the question and the answers, and no comments. In the page `predict.js` makes a form of it, and covers
 what answers it until the reader has committed or skips; without a script all of it stands there.
 """
