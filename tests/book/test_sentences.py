@@ -222,7 +222,9 @@ CHANCE = 0.35  # 10-NN accuracy up to which four classes count as mixed
 
 
 def test_numbers_of_the_first_sections_of_two_pages():
-    right = 100 * play.run(play.Config()).free_accuracy
+    free = [play.run(play.Config(classes=k)) for k in (4, 2, 6)]
+    ends, right = [run.free_loss[-1] for run in free], 100 * free[0].free_accuracy
+    assert np.ptp(ends) < 1e-3 and says("sphere", f"free points ends at {ends[0]:.2f} each time")
     said = f"for {right.min():.0f} to {right.max():.0f} % of the free points they are right"
     assert says("sphere", said)
     config, share = modadd.Config(), f"{100 * modadd.Config().fraction:.0f} %"
