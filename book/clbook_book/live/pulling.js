@@ -3,7 +3,7 @@ window.clbookPull ??= (() => {
   const { LETTERS, fixed, sized, plane, cross, dot, ring, stroke } = clbookDrawing;
   const { reduced, made, moved, shown, pressed, pointed, keyed, nearest } = clbookBlock;
   const TURNING = 60; // pictures in which pushes become moves
-  const SHADES = [[37, 118, 182], [213, 94, 0]]; // of positive and negative entries
+  const SHADES = [[178, 24, 43], [33, 102, 172]]; // of positive and negative entries, as in all pictures of a kernel
   const ARROWED = "These are arrows. Press All pushes at once again, and the points come back.";
   const mean = (values) => values.reduce((sum, v) => sum + v, 0) / values.length;
 

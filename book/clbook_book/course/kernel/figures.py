@@ -238,8 +238,8 @@ def _matrix(ax, K, labels, donut):
     """
     every = math.ceil(len(K) / MOST_CELLS)
     labels = labels[::every]
-    K = (K / np.abs(K).max())[::every, ::every]
-    ax.imshow(K, cmap="RdBu_r", vmin=-1, vmax=1, gid="cells of K, largest = 1")
+    cells = (K / np.abs(K).max())[::every, ::every]
+    ax.imshow(cells, cmap="RdBu_r", vmin=-1, vmax=1, gid="cells of K, largest = 1")
     between_classes(ax, labels, 0.8)
     classes, first = np.unique(labels, return_index=True)
     middle = (first + np.append(first[1:], len(labels))) / 2

@@ -197,7 +197,7 @@ def picture(result: Result) -> Picture:
     for start, end, k in zip(rest, ends, result.labels, strict=True):
         middle.plot(*np.stack([start, end]).T, color=colour(k), lw=1)
     largest = abs(K).max()
-    right.imshow(K, cmap="PuOr_r", vmin=-largest, vmax=largest)
+    right.imshow(K, cmap="RdBu_r", vmin=-largest, vmax=largest)
     right.grid(False)
     for ax, title in zip(panels, ("data", "embedding", "kernel K"), strict=True):
         ax.set(title=title, aspect="equal", xticks=[], yticks=[])
