@@ -41,12 +41,13 @@ LIFT = 0.24  # width of the rings of all classes together
 EDGE = 1.3  # of what is seen of a circle
 ISLAND = 0.84  # radius at which the islands are drawn
 SHORTER = 1.5  # degrees by which their ends are cut
+# Tables, in colours that no class of the ring has.
+SHUFFLED, RANDOM = colour(7), colour(9)
 LOOKS = {
     "sorted": (INK, "sorted"),
     "exchanged": (colour(4), "two classes\nexchanged"),
-    "shuffled": (colour(1), "points\nshuffled"),
+    "shuffled": (SHUFFLED, "points\nshuffled"),
 }
-RANDOM = colour(0)
 
 
 def _stage(ax, title):
@@ -116,23 +117,18 @@ def _embedding(ax, result: Result, frame: int, title: str):
     strokes = np.stack([z, z[following]], 1)[result.shares[numbers, following] > 0]
     look = {"colors": MUTED, "linewidths": 0.7, "alpha": 0.7}
     ax.add_collection(LineCollection(strokes, zorder=1, gid="share views", **look))
-    by_class(ax, z, labels, 22)
+    by_class(ax, z, labels, 30)
 
 
 def maps(runs: dict) -> Picture:
-    """The data with their views, three encoders, and the loss of look-up tables against the width of the views."""
-    fig, ax = mosaic(
-        [["data", "random", "loss"], ["shuffled", "trained", "loss"]],
-        width=8.9,
-        height=4.4,
-        width_ratios=(1, 1, 1.05),
-    )
+    """The data with their views, two trained tables, and below the loss of tables against the width of the views."""
+    circles = ["data", "random", "trained"]
+    fig, ax = mosaic([circles, ["loss"] * 3], width=7.8, height=5.6, height_ratios=(1.25, 1))
     shuffled, random = runs["shuffled"], runs["random"]
     config = random.config
     _data(ax["data"], shuffled)
-    _embedding(ax["shuffled"], shuffled, 0, "shuffled")
-    _embedding(ax["trained"], shuffled, -1, "shuffled, then trained")
     _embedding(ax["random"], random, -1, "random start, trained")
+    _embedding(ax["trained"], shuffled, -1, "shuffled, then trained")
     found = curves(config.replace(width=WIDTHS[0], start="sorted"))
     for name, (tone, label) in LOOKS.items():
         ax["loss"].plot(
@@ -146,14 +142,14 @@ def maps(runs: dict) -> Picture:
     ax["loss"].axvline(config.width, ymax=1 / (1 + ROOM), color=MUTED, lw=1, ls=":", gid="width")
     for name, run, tone, marker in (
         ("random start, trained", random, RANDOM, "o"),
-        ("shuffled, then trained", shuffled, colour(1), "x"),
+        ("shuffled, then trained", shuffled, SHUFFLED, "x"),
     ):
         ax["loss"].scatter(
             [config.width],
             run.loss[-1:],
             color=tone,
             marker=marker,
-            s=28,
+            s=50,
             zorder=3,
             label=name,
             gid=f"end, {name}",
@@ -331,13 +327,13 @@ def against_width(
         left,
         widths,
         least - best,
-        color=colour(1),
+        color=SHUFFLED,
         label="shuffled, best extension",
         gid="shuffled",
     )
     band(left, widths, ends - best, color=RANDOM, label="random start, trained", gid="random")
     band(right, widths, accuracy, color=RANDOM, label="readout of the class", gid="readout")
-    band(right, widths, near, color=colour(2), label="neighbours kept", gid="neighbours")
+    band(right, widths, near, color=colour(6), label="neighbours kept", gid="neighbours")
     right.axhline(1 / random[0].config.classes, color=MUTED, lw=0.8, ls=":")
     left.set_ylabel("loss above the sorted minimum")
     right.set_ylabel("share, trained from a random table")
