@@ -211,7 +211,8 @@ window.clbookDrawing ??= (() => {
         run.rows.map(({ row }) => row[name][j])));
       const named = found.length > 1 && found.length === panel.names.length; // one line for each name: it stands at its end
       const dashes = named ? [[], [7, 5], [2, 3]] : [[]]; // lines that lie on each other are told apart
-      const lines = found.map((values, k) => ({ values, name: panel.names[k], colour: colours[k % colours.length],
+      const own = named || found.length === 1 ? () => INK : (k) => colours[k % colours.length]; // entries are those of classes
+      const lines = found.map((values, k) => ({ values, name: panel.names[k], colour: own(k),
         dash: dashes[k % dashes.length] }));
       const all = found.flat(), given = panel.limits ?? [];
       const kept = given.length && all.every((v) => !(v < given[0] || v > given[1]));

@@ -128,7 +128,7 @@ def two_orders(shuffle: Shuffle, result: Result) -> Picture:
     curve.axhline(uniform, color=INK, lw=1.2, ls="--", label="uniform")
     counts = [k for k in shuffle.counts if k <= K]  # more places are for the reader to find out
     losses = [shuffle.loss(shuffle.places(k), tau) for k in counts]
-    curve.plot(counts, losses, ".-", color=EQ1, ms=4, gid="loss")
+    curve.plot(counts, losses, ".-", color=INK, ms=4, gid="loss")
     here = shuffle.loss(places, tau)
     curve.scatter([K], [here], s=60, edgecolors=INK, linewidths=1.4, gid="these places", **RING)
     log_axis(curve, (1, 3, 6, 12, 24, 60, 120))
@@ -166,7 +166,7 @@ def descending(result: Descended) -> Picture:
     curve.plot(
         result.steps + 1,
         result.loss,
-        color=EQ1,
+        color=INK,
         gid="loss",
         label="loss of both",
     )
@@ -404,7 +404,7 @@ def measures(results: Sequence[Result], names: Sequence[str]) -> Picture:
     for k, (result, name) in enumerate(zip(results, names, strict=True)):
         at = result.alignment, result.uniformity
         loss = f"{result.loss_mean:.3f}"
-        ax.scatter(*at, s=45, color=colour(k), zorder=3, linewidths=0, gid=name)
+        ax.scatter(*at, s=45, color=INK, zorder=3, linewidths=0, gid=name)
         ax.annotate(
             f"{name}: {loss}",
             at,
