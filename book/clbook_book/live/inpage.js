@@ -97,6 +97,7 @@ window.clbookHere ??= (() => {
       starting = false;
       if (!begin(now.steps === start.steps ? times : others, counts)) return;
       training = trained = true;
+      if (!asking) reply?.classList.add("clbook-earlier"); // it is about other runs than what is trained now
       note = words;
       button.textContent = "Stop";
       progress.hidden = false;
@@ -159,7 +160,7 @@ window.clbookHere ??= (() => {
     const mine = `${tasks.page}#${setup.name}`, board = tasks.board(figure, setup.name, setup.goals);
 
     // --- the prediction: what its runs show is covered until a reader has chosen ---
-    const { ask } = setup, chips = all(".clbook-ask button");
+    const { ask } = setup, chips = all(".clbook-ask button"), reply = part(".clbook-reply");
     let open = Boolean(ask), asking = false, guess = null; // asking: the runs that answer are on their way
     const ready = () => open ? "Choose an answer, and it trains. Until then each change shows another start."
       : "Press Train. Until then each change shows another start; after that it trains at once.";
@@ -175,7 +176,8 @@ window.clbookHere ??= (() => {
       stop();
       pinned = [];
       asking = true;
-      part(".clbook-reply").textContent = "";
+      reply.textContent = "";
+      reply.classList.remove("clbook-earlier");
       coming = ask.shows.length ? ask.shows.map((values) => runOf(Object.entries(values))) : [{ ...now }];
       next();
     }
@@ -183,7 +185,7 @@ window.clbookHere ??= (() => {
       asking = false;
       chips[ask.right].classList.add("clbook-right");
       const { choices, replies } = ask, truth = ` The answer is \u201c${choices[ask.right]}\u201d: ${replies[ask.right]}`;
-      part(".clbook-reply").textContent = guess === ask.right ? `Right. ${replies[guess]}` : `Not so. ${replies[guess]}${truth}`;
+      reply.textContent = guess === ask.right ? `Right. ${replies[guess]}` : `Not so. ${replies[guess]}${truth}`;
     }
     function pose() {
       const before = tasks.kept(tasks.PREDICTIONS);
