@@ -39,6 +39,11 @@ def tab(tabs):
     return opened
 
 
+def test_the_file_that_readme_names_leads_to_the_first_page(tab):
+    tab.page.goto((HTML / "index.html").as_uri())
+    tab.page.wait_for_url("**/book/intro.html")
+
+
 @every_page
 def test_a_page_opens_and_its_first_control_changes_what_it_shows(tab, page):
     tab.requests.clear(), tab.errors.clear()
