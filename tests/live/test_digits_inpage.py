@@ -5,6 +5,7 @@ from browser import alone
 
 from clbook.experiments.digits import Config
 from clbook_book.course.photographs import digits
+from clbook_book.live import pictures
 
 CONFIG = Config(steps=12, channels=(4, 8), pairs=8, record_every=4)
 RUN = """window.clbook.explorers.digits.run({}).then((found) => ({steps: found.steps, knn: found.knn[0],
@@ -16,6 +17,13 @@ NETWORK, VIEWS = ".clbook-strips p:nth-child(3) canvas", ".clbook-strips p:nth-c
 def block(tmp_path_factory):
     made = digits.block("Which digits?", "Try it.", CONFIG)
     return alone(made, tmp_path_factory.mktemp("page"))
+
+
+def test_a_second_kernel_finds_the_views_in_the_store(block, monkeypatch):
+    monkeypatch.setattr("clbook_book.live.pictures.drawing", None)  # nothing may be traced
+    assert "given.turn" in pictures.program(digits.sample, digits.VIEWS, 16)
+    with pytest.raises(TypeError):  # what is made anew each time could change unseen
+        pictures.program(lambda picture, how, generator: picture, digits.VIEWS, 16)
 
 
 def pixels(page, selector):

@@ -49,10 +49,9 @@ def in_page(
         name: of the block, for `window.clbook.diagnoses[name]`.
     """
     lines = [line(key, reports) for key in TWO_VIEWS]
-    offered = [example(*named) for named in (examples or {}).items()]
     setup = {
         "name": name,
-        "examples": offered,
+        "examples": [example(*named) for named in (examples or {}).items()],
         "lines": lines,
         "factors": FACTORS,
         "most": MOST,
@@ -60,7 +59,6 @@ def in_page(
         "left": LEFT,
         "right": RIGHT,
     }
-    runs = list(zip(reports, CLASS_COLOURS, strict=False))
     worker = "\n".join([shared_code(), program(), file("clbook_book.live/diagnosis.worker.js")])
     page = filled(
         "clbook_book.live/diagnosis.html",
@@ -70,7 +68,7 @@ def in_page(
         # The text stands in a <script>, which the first </ would end.
         worker=worker.replace("</", "<\\/"),
         lines=lines,
-        runs=runs,
+        runs=list(zip(reports, CLASS_COLOURS, strict=False)),
         zero=place(0),
         one=place(1),
         examples=examples,
@@ -93,13 +91,14 @@ def line(key: str, reports: dict[str, Report]) -> dict:
     about = TWO_VIEWS[key]
     # Without a zone: one of no width.
     low, high = about.zone or (0.0, 0.0)
-    dots = []
-    for name, report in reports.items():
-        share = report.numbers.get(about.share, math.nan)
-        if not math.isnan(share):
-            dots.append({"run": name, "share": share, "at": place(share)})
-    name, zone = about.name.replace("{where}", WHERE), [place(low), place(high)]
-    return dataclasses.asdict(about) | {"key": key, "name": name, "zone": zone, "dots": dots}
+    dots = [
+        {"run": name, "share": share, "at": place(share)}
+        for name, report in reports.items()
+        if not math.isnan(share := report.numbers.get(about.share, math.nan))
+    ]
+    name = about.name.replace("{where}", WHERE)
+    shown = {"key": key, "name": name, "zone": [place(low), place(high)], "dots": dots}
+    return dataclasses.asdict(about) | shown
 
 
 def place(share: float) -> float:
@@ -117,5 +116,4 @@ def program() -> str:
 def written() -> str:
     """`program`, which takes seconds."""
     # Which matrix products are small depends on n < d or n > d, and so do the texts: one function for each.
-    wide = [(d, n) for n, d in TALL]
-    return sizes.written(TALL, "tall") + "\n" + sizes.written(wide, "wide")
+    return sizes.written(TALL, "tall") + "\n" + sizes.written([(d, n) for n, d in TALL], "wide")

@@ -9,6 +9,8 @@ from collections.abc import Callable, Sequence
 
 import torch
 
+from clbook.results.fingerprint import importable
+from clbook_book.live.kept import kept
 from clbook_book.live.page import drawing
 from clbook_book.live.panels import Panel
 
@@ -38,8 +40,15 @@ def pictures(
     names = (of, images, *right)
     told = {"side": side, "right": right[0], "reference": right[1]} | more
     told["code"] = program(view, settings, side)
-    script = "clbook_book.live/pictures.js"
-    return Panel("pictures", names, names, span=span, height=440, script=script, more=told)
+    return Panel(
+        "pictures",
+        names,
+        names,
+        span=span,
+        height=440,
+        script="clbook_book.live/pictures.js",
+        more=told,
+    )
 
 
 def program(view: Callable, settings: Sequence[str], side: int) -> str:
@@ -52,4 +61,10 @@ def program(view: Callable, settings: Sequence[str], side: int) -> str:
         how = {name: inputs[f"given.{name}"] for name in settings}
         return {"views": view(inputs["given.picture"], how, generator)}
 
-    return drawing(one, given)
+    def written():
+        return drawing(one, given)
+
+    # What stands in a notebook has no file by which its text could be found again.
+    if not importable(view):
+        return written()
+    return kept(written, str, [__name__, view.__module__], [view.__qualname__, settings, side])

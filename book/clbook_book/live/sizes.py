@@ -46,12 +46,9 @@ def written(sizes: Sequence[tuple[int, int]], name: str) -> str:
     def measured(given):
         return measures.two_views(*given.values())
 
-    texts = []
-    for n, d in sizes:
-        # By torch.func, so that the losses take their formula and not the fast form behind it.
-        graph = traced(functionalize(measured), example(n, d))
-        texts.append(Writer(graph).text())
-    return merged(texts, sizes, name)
+    # By torch.func, so that the losses take their formula and not the fast form behind it.
+    graphs = (traced(functionalize(measured), example(n, d)) for n, d in sizes)
+    return merged([Writer(graph).text() for graph in graphs], sizes, name)
 
 
 def example(n: int, d: int) -> dict[str, Tensor]:
@@ -100,8 +97,5 @@ def polynomial(numbers: Sequence[float], sizes: Sequence[tuple[int, int]]) -> st
     found = np.round(2 * found) / 2
     if not np.array_equal(table @ found, numbers):
         raise ValueError(f"{numbers} is not allowed: it must be a polynomial of n and d, {sizes}")
-    terms = []
-    for factor, monomial in zip(found, MONOMIALS, strict=True):
-        if factor:
-            terms.append(f"{factor:+g}*{monomial}")
-    return "".join(terms)
+    terms = zip(found, MONOMIALS, strict=True)
+    return "".join(f"{factor:+g}*{monomial}" for factor, monomial in terms if factor)
