@@ -353,7 +353,7 @@ class Page:
             r"<\1>",
             re.sub(r"</?(?:span|div|figure|figcaption)\b[^>]*>", "", text),
         )
-        text = re.sub(r"\\\((.+?)\\\)", lambda tex: f"${tex[1]}$", text, flags=re.DOTALL)
+        text = re.sub(r"\\\((.+?)\\\)", formula, text, flags=re.DOTALL)
         return re.sub(r"<a\b([^>]*)>(.*?)</a>|</?a\b[^>]*>", self.anchor, text, flags=re.DOTALL)
 
     def anchor(self, found) -> str:
@@ -426,6 +426,12 @@ def linked(children) -> list:
         else:
             found.append(child)
     return found
+
+
+def formula(tex) -> str:
+    """A formula of HTML between dollars, where no sign is an entity, nor one that might begin a tag."""
+    signs = html.unescape(tex[1]).replace("<", r"\lt ").replace(">", r"\gt ")
+    return f"${signs}$"
 
 
 def escape(text) -> str:

@@ -37,7 +37,8 @@ KERNEL = {"kernelspec": {"name": "python3", "display_name": "Python 3", "languag
 CAPTION = "The points at the end."
 # MyST that a front end without it would show as it is, and HTML that only the book's style sheet makes readable.
 RAW = re.compile(
-    r"\{[\w:-]+\}`|^`{3,}\{|^:{3,}|^\([\w-]+\)=$|<span|<style|mathjax|\\\(|\[\]\(", re.MULTILINE
+    r"\{[\w:-]+\}`|^`{3,}\{|^:{3,}|^\([\w-]+\)=$|<span|<style|mathjax|\\\(|\[\]\(|\$[^$\n]*&[gl]t;[^$\n]*\$",
+    re.MULTILINE,
 )
 
 
@@ -179,11 +180,12 @@ def test_references_are_plain_text(toy):
 
 def test_a_drawing_of_the_page_is_a_picture_in_the_text():
     svg = '<svg viewBox="0 0 2 1"><title>Bar</title><path d="M0 0h2"/></svg>'
-    drawn = f"<figure>\n{svg}\n<figcaption>One.</figcaption></figure>"
+    drawn = f"<figure>\n{svg}\n<figcaption>One: \\(a &lt; b\\).</figcaption></figure>"
     page = clbook_download.Page.__new__(clbook_download.Page)
     text = page.raw(nodes.raw("", drawn, format="html"))
-    kept = re.fullmatch('<img alt="Bar" src="data:image/svg.xml;base64,(.*)">\n\nOne.', text)[1]
-    assert len(ElementTree.fromstring(base64.b64decode(kept))) == 3
+    kept = re.fullmatch('<img alt="Bar" src="data:image/svg.xml;base64,(.*)">\n\n(.*)', text)
+    assert len(ElementTree.fromstring(base64.b64decode(kept[1]))) == 3
+    assert kept[2] == r"One: $a \lt  b$."
 
 
 def test_a_solution_is_a_cell_that_is_folded_up(toy):
