@@ -34,3 +34,5 @@ def test_a_page_says_which_goals_its_runs_reach(visit, page, name):
             for text in several.split():
                 found = opened.evaluate(RUN, [name, asked(name, settings_of(text))])
                 assert (goal in found) == wanted, (goal, text, found)
+                if text in ("decay=0.02", "m=1&alike=0.0&decay=10.0"):
+                    assert "collapsed" in opened.inner_text(f"[data-name={name}] .clbook-status")
