@@ -74,7 +74,7 @@ def _data(ax, result: Result):
         ax.plot(*line, color=colour(k), lw=1.2, alpha=0.6, gid=f"views {k}")
         across = radii * np.cos(turn[mine])
         up = radii * np.sin(turn[mine])
-        ax.scatter(across, up, s=16, color=colour(k), linewidths=0, gid=f"class {k}")
+        ax.scatter(across, up, s=20, color=colour(k), linewidths=0, zorder=3, gid=f"class {k}")
     _islands(ax, result)
 
 
@@ -233,7 +233,7 @@ def _intervals(arcs, config, places, ends):
         arcs.plot(
             [left, right],
             [i, i],
-            color=colour(i),
+            color=MUTED,
             lw=6,
             solid_capstyle="butt",
             gid=f"views of {i + 1}",
