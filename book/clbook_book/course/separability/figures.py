@@ -388,8 +388,8 @@ def _raced(ax, result):
     ax.axhspan(room, 100 * room, color=MARK, alpha=0.08, lw=0)
     ax.axhline(room, color=MARK, lw=1, ls="--")
     width = "width of a class"
-    ax.plot(time, spread, color=colour(1), label=width, gid=width)
-    ax.plot(time, gap, color=colour(0), lw=2.2, label="gap between them", gid="gap")
+    ax.plot(time, spread, color=colour(7), label=width, gid=width)
+    ax.plot(time, gap, color=INK, lw=2.2, label="gap between them", gid="gap")
     linear = _linear_phase(result, gap[0])
     shown = np.where(linear < 3 * room, linear, np.nan)
     ax.plot(time, shown, ":", color=INK, gid="linear phase")
