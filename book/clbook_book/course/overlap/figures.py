@@ -123,7 +123,7 @@ def _embedding(ax, result: Result, frame: int, title: str):
 def maps(runs: dict) -> Picture:
     """The data with their views, two trained tables, and below the loss of tables against the width of the views."""
     circles = ["data", "random", "trained"]
-    fig, ax = mosaic([circles, ["loss"] * 3], width=7.8, height=5.6, height_ratios=(1.25, 1))
+    fig, ax = mosaic([circles, ["loss"] * 3], width=7.8, height=6.0, height_ratios=(1.05, 1))
     shuffled, random = runs["shuffled"], runs["random"]
     config = random.config
     _data(ax["data"], shuffled)
