@@ -53,7 +53,9 @@ def read(name: str, path: str | os.PathLike) -> dict[str, np.ndarray]:
             return dict(loaded)
     # A damaged or pickled file raises a dozen kinds of error, of zipfile, zlib, NumPy and Python.
     except Exception as problem:
-        allowed = "a file of plain numbers, not of pickled objects, which could run code"
+        allowed = "a whole file, as NumPy writes it"
+        if "pickle" in str(problem):
+            allowed = "a file of plain numbers, not of pickled objects, which could run code"
         raise refused(name, str(path), f"{allowed} ({problem})") from problem
 
 

@@ -346,14 +346,16 @@ def bad(tmp_path):
     z = clouds()["z1"]
     hole, dead = z.copy(), z.copy()
     hole[3, 2], dead[5] = np.nan, 0
-    names = "p.npy", "w.csv", "r.csv", "e.csv", "t.npz", "one.npz"
-    pickled, words, ragged, empty, text, one = (tmp_path / name for name in names)
+    names = "p.npy", "w.csv", "r.csv", "e.csv", "t.npz", "one.npz", "cut.npy"
+    pickled, words, ragged, empty, text, one, cut = (tmp_path / name for name in names)
     np.save(pickled, np.array([Trap()], dtype=object), allow_pickle=True)
     words.write_text("1,2\n3,four\n")
     ragged.write_text("1,2\n3\n")
     empty.write_text("a,b\n")
     text.write_text("no zip")
     np.savez(one, z1=z)
+    np.save(cut, z)
+    cut.write_bytes(cut.read_bytes()[:-8])
     return {
         "NaN": ({"z1": hole}, "z1 = .* 1 of 360 entries NaN"),
         "one view": ({"z2": None}, "z2 = None .*one view has no partner"),
@@ -372,6 +374,7 @@ def bad(tmp_path):
         "batch": ({"batch": 1}, "batch = 1 .* >= 2"),
         "factor": ({"factors": {"hue": np.ones(60)}}, r"factors\['hue'\] = constant"),
         "pickled": ({"z1": pickled}, "z1 = .*p.npy.* not of pickled objects"),
+        "cut": ({"z1": cut}, "z1 = .*cut.npy.* must be a whole file"),
         "words in a CSV": ({"z1": words}, "z1 = .* 'four' in row 2"),
         "ragged CSV": ({"z1": ragged}, r"z1 = .* rows of \[1, 2\]"),
         "names alone in a CSV": ({"z1": empty}, "z1 = .* a CSV of one row or more"),
