@@ -716,25 +716,25 @@ def test_a_second_kernel_traces_nothing_and_a_damaged_file_is_made_again(tmp_pat
 
     first = made()
     traced = []
-    trace = inpage.program
-    # A stand-in of another module would be other code; this one belongs to the same.
-    stand_in = functools.update_wrapper(lambda *a, **b: traced.append(a) or trace(*a, **b), trace)
-    monkeypatch.setattr(inpage, "program", stand_in)
+    for make in (inpage.program, inpage.knobs):
+        # A stand-in of another module would be other code; this one belongs to the same.
+        told = functools.update_wrapper(lambda *a, m=make: traced.append(m) or m(*a), make)
+        monkeypatch.setattr(inpage, make.__name__, told)
     assert made() == first and traced == []
-    assert made(settings=("eps", "lr_over_tau")) != first and len(traced) == 2
+    assert made(settings=("eps", "lr_over_tau")) != first and len(traced) == 3
     for path in (tmp_path / "programs").iterdir():
         path.write_bytes(path.read_bytes()[:100])
     with pytest.warns(UserWarning, match="cannot be used, so it is made again"):
         assert made() == first
-    assert len(traced) == 4
+    assert len(traced) == 6
 
 
 def test_a_bar_tells_how_far_the_tracing_is_but_not_in_a_built_page(monkeypatch, capfd):
-    monkeypatch.setattr(inpage, "stored", lambda *given: time.sleep(0.2) or given[2])
-    assert inpage.programs(separability, [CONFIG] * 2, ("eps",)) == [("eps",)] * 2
+    monkeypatch.setattr(inpage, "stored", lambda *given: time.sleep(0.2) or given[-2:])
+    assert inpage.programs(separability, [CONFIG] * 2, ("eps",)) == [(["eps"], [])] * 2
     assert f"{inpage.TRACING}:   0%" in (err := capfd.readouterr().err) and "2 of 2 parts" in err
     monkeypatch.setenv("CLBOOK_STATIC", "1")
-    assert inpage.programs(separability, [CONFIG] * 2, ("eps",)) == [("eps",)] * 2
+    assert inpage.programs(separability, [CONFIG] * 2, ("eps",)) == [(["eps"], [])] * 2
     assert capfd.readouterr().err == ""
 
 

@@ -86,7 +86,8 @@ def train_here(
     numbers = numbers_of(base_config, named)
     # Steps and seed belong to the page's own loop: they are no inputs of the graphs.
     besides = [field for field in ("steps", "seed") if field not in (*settings, *numbers)]
-    sliders = {made["name"]: made for made in knobs(configs, [*settings, *numbers, *besides])}
+    ranged = stored(knobs, list, run, base_config, configs, [*settings, *numbers, *besides])
+    sliders = {made["name"]: made for made in ranged}
     for field in settings:
         if field not in sliders:
             raise ValueError(f"settings = {field!r} is not allowed: here it has one value alone")
@@ -162,23 +163,18 @@ def programs(
     found = []
     with bar, often(bar.refresh):  # its clock goes on while a training is traced
         for config in configs:
-            found.append(stored(kind, config, settings, seen))
+            found.append(
+                stored(program, Program, kind.run, config, kind, config, [*settings], sorted(seen))
+            )
             bar.update()
     return found
 
 
-def stored(
-    kind: type[Training],
-    config: Settings,
-    settings: Sequence[str],
-    seen: Collection[str],
-) -> Program:
-    """`page.program`, which takes seconds: kept beside the runs, found by the same code and arguments alone."""
-    trace = functools.partial(program, kind, config, settings, seen)
-    run = path_of(kind.run, config)  # its name says all that a run depends on
-    if run is None:
-        return trace()
-    return kept(trace, Program, [program.__module__], [run.name, [*settings], sorted(seen)])
+def stored(make: Callable, kind: type, run: Callable, config: Settings, *given):
+    """`make(*given)`, a `kind` that takes seconds: kept beside the runs, found by the same code and arguments alone."""
+    made = functools.partial(make, *given)
+    path = path_of(run, config)  # its name says all that a run depends on
+    return made() if path is None else kept(made, kind, [make.__module__], [path.name, given])
 
 
 def written(traced: Sequence[Program]) -> str:
