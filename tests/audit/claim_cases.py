@@ -178,16 +178,12 @@ def half_at(distance):
 
 
 TOGETHER = [Run(tables=np.tile(np.eye(8), (1, 2, 1)))] * 5  # equivalent symbols, and they alone
-RECIPE = [
-    ("recipe", p, sd, name) for p in (2, 1) for sd in (0.05, 0.1, 0.15) for name in ("1", "s")
-]
 LOST = {  # five deep encoders in the box of which content takes nearly all of the style
     (width, "box", sd, label): record("seed layer", style=left * np.ones((5, 2)))
     for width, sd, (label, left) in itertools.product(
         (10, 50), SDS, (("content", 0.1), ("no content", 0.9))
     )
 }
-EQUAL = np.tile(np.diag(np.where(np.arange(8) < 4, 1.0, 0.9)), (5, 1, 1))  # gains of five maps
 
 
 def filled(rows):
@@ -216,17 +212,8 @@ SL_AND_CS = {
         "seen here": {
             "norms": filled(dict.fromkeys(OUTPUTS, 8) | {STANDARD: 20}),
             "slow": filled(dict.fromkeys(SLOW, 8)),
-            "digits": record(
-                "variant seed place",
-                {
-                    "variant": ["regular", "without norm", "regular, temperature 1/2"],
-                    "place": ["z"],
-                },
-                rank=np.array([8, 20, 8])[:, None, None] * np.ones((1, 3, 1)),
-            ),
         }
     },
     "cs-fig-1-middle": {"seen here": {"deep": LOST, "rotated": LOST}},
-    "cs-prop-3-goal": {"fails": {"linear": dict.fromkeys(RECIPE, EQUAL)}},
 }
 CASES = LS_AND_VA | SA | SL_AND_CS

@@ -69,11 +69,10 @@ def best_scale(encoder: np.ndarray, config: Config) -> float:
     )
 
 
-def product_ranks(seed: int = 0) -> tuple[int, int, int]:
-    """How often, in 81 products of 8 x 8 matrices of all ranks, the rank is above the smaller of the two (CS Lemma 2);
-    how often "singular" is not "both are" (Lemma 3), and is not "one of them is"."""
+def product_ranks(seed: int = 0) -> tuple[int, int]:
+    """How often, in 81 products of 8 x 8 matrices of all ranks, "singular" is not "both are" (CS Lemma 3), and is not
+    "one of them is"."""
     generator = stream(seed, 0)
-    above = 0
     both = 0
     one = 0
     for r in range(DIM + 1):
@@ -85,10 +84,9 @@ def product_ranks(seed: int = 0) -> tuple[int, int, int]:
             A = A[0] @ A[1].T
             B = B[0] @ B[1].T
             rank = int(torch.linalg.matrix_rank(A @ B, rtol=1e-10))
-            above += rank > min(r, s)
             both += (rank < DIM) != (r < DIM and s < DIM)
             one += (rank < DIM) != (r < DIM or s < DIM)
-    return above, both, one
+    return both, one
 
 
 def unmixed(x: torch.Tensor, inverses: Sequence[torch.Tensor]) -> torch.Tensor:

@@ -12,16 +12,16 @@ import torch
 
 from clbook import sweep
 from clbook.experiments import content_style as cs
-from clbook.experiments.content_style import Config, projector, style_gain
+from clbook.experiments.content_style import Config, projector
 from clbook.results.labelled import padded
 from clbook.results.sweep import combined
 from clbook_book.audit.cs import collapse, encoders, flow, optima
 from clbook_book.course.content_style import runs as chapter
-from clbook_book.course.content_style.runs import PLAIN, SPHERE, stacked
+from clbook_book.course.content_style.runs import SPHERE, stacked
 from clbook_book.course.photographs import runs as images
-from clbook_book.records import fields, recorded
+from clbook_book.records import recorded
 
-THREE, FIVE, EIGHT = range(3), range(5), range(8)  # seeds
+THREE, FIVE = range(3), range(5)  # seeds
 SDS = (0.05, 0.15, 0.3)
 SPACES = ("box", "sphere")
 KS = (1, 2, 4)
@@ -31,7 +31,6 @@ AXES = {
     **dict.fromkeys(("loss", "within"), "run step"),
     **dict.fromkeys(("style", "content"), "run layer"),
     **dict.fromkeys(("added", "left"), "run row"),
-    **dict.fromkeys(("readout", "rank"), "run place"),
     "map": "run output factor",
     "cosines": "run pair",
 }
@@ -66,8 +65,7 @@ def lowered():
 
 
 def linear_configs() -> dict:
-    """{key: Config} of the linear runs: (world, d_c, tau_c), ("spread", space, d_c, style sd), ("recipe", p, content
-    sd, tau_c)."""
+    """{key: Config} of the linear runs: (world, d_c, tau_c), ("spread", space, d_c, style sd)."""
     box = {"box, p = 2": Config(), "box, p = 1": Config(p=1)}
     globe = Config(space="sphere", normalize=True, style_sd=0.3)
     found = {}
@@ -80,11 +78,6 @@ def linear_configs() -> dict:
         for k in (0, 4):
             for sd in sds:
                 found["spread", base.space, k, sd] = base.replace(d_c=k, style_sd=sd)
-    for p in (2, 1):
-        for sd in (0.05, 0.1, 0.15):
-            base = Config(p=p, d_c=4, content_sd=sd)
-            found["recipe", p, sd, "1"] = base
-            found["recipe", p, sd, "s"] = base.replace(tau_c=sd / 0.3)
     return found
 
 
@@ -98,7 +91,7 @@ def maps(results) -> dict[str, np.ndarray]:
 
 @recorded("cs-linear", cs.run, LINEAR, seeds=FIVE, start=0.02, record=("loss",), axes=AXES)
 def linear_maps(results):
-    """Linear encoders, five seeds: contents, temperatures, spreads of style and of content."""
+    """Linear encoders, five seeds: contents, temperatures, spreads of style."""
     return maps(results)
 
 
@@ -328,61 +321,7 @@ def parts(seeds=FIVE):
     return found
 
 
-TAUS = (0.01, 0.1, 1.0, 10.0, 100.0)  # temperatures of the content dimensions
-WARM = SPHERE.replace(style_sd=0.3)
-TEMPERED = {  # encoders that are trained at each of them
-    "box, p = 2": Config(),
-    "box, p = 1": Config(p=1),
-    "sphere, tau = 1": WARM.replace(tau=1.0),
-    "sphere, tau = 0.5": WARM.replace(tau=0.5),
-    "sphere, tau = 0.25": WARM.replace(tau=0.25),
-}
-
-
-@recorded("cs-temperatures")
-def temperatures():
-    """{encoder: style's gain over content's, as trained and with the temperatures undone, (2, TAUS)}; one seed."""
-    found = {}
-    for name, base in TEMPERED.items():
-        runs = sweep(cs.run, combined(base, tau_c=TAUS))
-        trained = [style_gain(one.map[-1], one.config.d_c) for one in runs]
-        undone = [style_gain(one.undone[-1], one.config.d_c) for one in runs]
-        found[name] = np.array([trained, undone])
-    return found
-
-
 # Section 4.2: Figure 2 and Table 2.
-
-
-# Outputs are scaled to length 1 on average; at 1/64 of a temperature that is as if they had variance 1 in each of 64
-# dimensions. So the first three rows have the temperature 1.
-BARE = PLAIN.replace(normalize=False, tau=1 / 64)
-DIGITS = {
-    "regular": PLAIN,
-    "without norm": BARE,
-    "two temperatures": BARE.replace(tau_ratio=0.7),
-    "regular, temperature 1/64": PLAIN.replace(tau=1 / 64),
-    "regular, temperature 1/2": PLAIN.replace(tau=0.5),
-}
-
-
-@recorded(
-    "cs-digits",
-    projector.run,
-    DIGITS,
-    seeds=EIGHT,
-    start=0.5,
-    record=chapter.READ,
-    axes=AXES,
-    labels={"place": ("h", "z")},
-)
-def digits(results):
-    """Digits, outputs standardised to variance 1, eight seeds.
-
-    Keeps:
-        rank: effective rank of the outputs of the encoder and of the projector.
-    """
-    return chapter.read_out(results)
 
 
 # The projector on CIFAR-10, outputs normalised or standardised; and normalised, at the rate of those of variance 1.
@@ -401,7 +340,7 @@ def walls():
 
 @functools.cache
 def products():
-    """Of 81 products of matrices: how many contradict Lemma 2, Lemma 3 as printed, and Lemma 3 as it should be."""
+    """Of 81 products of matrices: how many contradict Lemma 3 as printed, and as it should be."""
     return of_seeds(optima.product_ranks)
 
 
@@ -445,13 +384,10 @@ def endless():
     return {scale: flow.endless(scale) for scale in (1.0, 1e-3)}
 
 
-BATCHES = range(2, 13)  # numbers of pairs from below the eight dimensions to above them
-
-
 @functools.cache
 def spectra():
     """{number of pairs: (seeds, 8) singular values of the gradient} without content."""
-    sizes = (*BATCHES, 100)
+    sizes = (2, 5, 12, 100)
     return {n: np.stack(of_seeds(flow.gradient_spectrum, 0, n=n, seeds=FIVE)) for n in sizes}
 
 
@@ -463,8 +399,7 @@ def _covariances(n: int, seed: int) -> torch.Tensor:
 @functools.cache
 def estimates():
     """{number of pairs: (seeds, 2, 8, 8) the two covariances}; the last number stands for infinitely many."""
-    sizes = (*BATCHES, 100, 20_000)
-    return {n: np.stack(of_seeds(_covariances, n, seeds=FIVE)) for n in sizes}
+    return {n: np.stack(of_seeds(_covariances, n, seeds=FIVE)) for n in (5, 100, 20_000)}
 
 
 # Kinds of W and of the generator from which d_c is read off the gradient, of so many pairs.
@@ -580,16 +515,10 @@ def sphere_identity():
 # Appendix E: DirectCLR.
 
 
-@recorded(
-    "cs-weak-decay",
-    projector.run,
-    [PLAIN.replace(method="directclr")],
-    keep=fields(),
-    start=0.5,
-)
-def weak_decay(runs):
+@functools.cache
+def weak_decay():
     """DirectCLR on digits with the usual weight decay."""
-    return runs[0]
+    return chapter.decays()[0]
 
 
 LONG = projector.Config(decay=4.0, steps=1000, record_every=100)
