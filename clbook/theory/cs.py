@@ -10,9 +10,9 @@ from clbook._arguments import number, positive, refused, whole
 def style_share(tau: float, d_c: int, d_s: int, rho: float) -> float:
     """Style gain over content gain of the best linear map on the sphere, to leading order in 1 / tau; ours, no paper's.
 
-    With e the content's share of the embeddings' squared length, InfoNCE is, up to a constant and terms of order
-    tau^-3, -(e + rho (1 - e)) / tau + (e^2 / d_c + (1 - e)^2 / d_s) / (2 tau^2); it is least at e = 1 once
-    tau d_c (1 - rho) >= 1.
+    Best among maps that stretch all content alike and all style alike. With e the content's share of the embeddings'
+    squared length, InfoNCE is, up to a constant and terms of order tau^-3, -(e + rho (1 - e)) / tau
+    + (e^2 / d_c + (1 - e)^2 / d_s) / (2 tau^2); it is least at e = 1 once tau d_c (1 - rho) >= 1.
 
     Args:
         tau: temperature, > 0.
