@@ -14,7 +14,7 @@ window.clbookPull ??= (() => {
     const data = part(".clbook-data"), embedding = part(".clbook-embedding"), matrix = part(".clbook-matrix");
     const n = labels.length, who = labels.map((_, i) => i);
     const start = Object.fromEntries(setup.knobs.map((knob) => [knob.name, knob.value]));
-    let settings = { ...start }, way = 0, chosen = 0, turned = 0, pushing = false, held = false;
+    let settings = { ...start }, way = 0, chosen = 0, turned = 0, pushing = false, held = false, invites = true;
     let rest = null, x = null;
     const pulls = new Float64Array(2 * n), places = {}; // places: how data and embedding are seen
     const run = () => ways[way];
@@ -106,7 +106,7 @@ window.clbookPull ??= (() => {
       g.fillText(share < 0.5 ? "what the loss asks for" : "what the kernel makes of it", w / 2, 6);
     }
     function ofEmbedding() {
-      const picture = sized(embedding), { g, MUTED } = picture, { z } = run().recorded;
+      const picture = sized(embedding), { g, MUTED, INK } = picture, { z } = run().recorded;
       const far = 1.25 * Math.max(setup.least, ...rest.map(Math.abs));
       if (!held) places.embedding = plane(picture, [-far, far]);
       if (pushing) return ofPushes(picture);
@@ -117,6 +117,10 @@ window.clbookPull ??= (() => {
         dot(g, ...on(place, z, i), 4.5, colours[labels[i]], 0.85, labels[i]);
       }
       ring(g, ...at);
+      if (invites) { // until somebody has
+        g.globalAlpha = 1; g.fillStyle = INK; g.font = LETTERS; g.textAlign = "left"; g.textBaseline = "bottom";
+        g.fillText("pull me", at[0] + 8, at[1] - 6);
+      }
       if (!pulls.some((v) => v)) return;
       g.setLineDash([3, 3]); g.strokeStyle = MUTED; // the rubber band
       stroke(g, [at, on(place, rest.map((v, k) => v + pulls[k]), chosen)]);
@@ -149,7 +153,7 @@ window.clbookPull ??= (() => {
         const i = nearest(who, run().recorded.z, places.embedding, spot, event);
         if (pushing) say(ARROWED);
         held = !pushing && i >= 0;
-        if (held) choose(i);
+        if (held) { invites = false; choose(i); }
         return held;
       },
       drag(spot, from) { // measured from where it was taken hold of
