@@ -94,6 +94,7 @@ LS_AND_VA = {
         }
     },
     "ls-growth-rate": {"holds when": {"growth": uneven(1.01)}, "fails": {"growth": uneven(1.2)}},
+    "ls-reshaping": {"seen here": donuts(0.1, 0.8, 0.9)},
     "ls-blocks-first": {"seen here": donuts(0.1, 0.8, 0.9), "not seen here": donuts(0.1, 0.1, 0.9)},
     "va-prop-2-1-formula": {
         "holds": {"still": [dataclasses.replace(ONE_PLACE, loss_mean=0.0, z=ONE_PLACE.z[:1])] * 3}

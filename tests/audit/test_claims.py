@@ -264,8 +264,8 @@ def test_the_tests_that_the_list_of_errors_names_exist():
 
 
 def test_the_command_line_judges_an_item(capsys, monkeypatch):
-    command = ["papers", "ls", "--item", "LS eq. 14"]
+    command = ["papers", "ls", "--item", "LS eq. 13"]
     monkeypatch.setattr(sys, "argv", command)
     assert command_line.main() == 0
     said = capsys.readouterr().out
-    assert re.match(r"misprinted +ls-eq-14\n", said) and "bar: equal to" in said
+    assert re.match(r"misprinted +ls-eq-13\n", said) and "bar: equal to" in said

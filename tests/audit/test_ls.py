@@ -21,7 +21,6 @@ from clbook_book.audit.ls import batches, exact, noisy, repair, variants
 from clbook_book.audit.ls.measures import best_line
 from clbook_book.audit.ls.runs import least_spread
 from clbook_book.audit.va import minima
-from clbook_book.course.separability import runs as chapter
 from clbook_book.course.sphere import limits
 from clbook_book.course.sphere.runs import HALF, STARTS
 
@@ -146,6 +145,9 @@ def test_views_at_their_points_grow_at_a_rate_between_two_bounds(data, least, mo
         rate = torch.linalg.eigvalsh(centred - centred.mean(1, keepdim=True))[-1] / len(kernel)
         assert theta / 4 < rate < theta / 4 + sigma2
         assert least < rate / (theta / 4) < most
+        push = repair.push(kernel, flow.shared.labels).numpy()
+        share, _ = repair.margin(push, flow.shared.labels.numpy())
+        assert share < -1 if data == "donut" else share > 0.5  # the gradients of the donut overlap
 
 
 @pytest.mark.parametrize("count", [2, 3, 5, 8, 16, 32])
@@ -267,18 +269,6 @@ def test_the_widest_gap_is_that_of_the_best_weights():
     assert repair.widest(R, phi, first) == pytest.approx(max(scan), abs=1e-2)
     apart = np.array([2.0, 1.0, -1.0, -2.0])  # no overlap: the gap grows with w
     assert repair.widest(R, apart, first) == np.inf
-
-
-def test_a_later_start_of_a_run_has_the_ratio_of_its_own_time():
-    asked = ("gamma", "theta", "sigma2", "drift", "kernel")
-    run = separability.run(separability.Config(steps=60, record_every=10), record=asked)
-    later = chapter.ratio_from_then_on(run)
-    delta = run.drift[run.steps < run.separable_at].max()
-    left, right = theory.separation_condition(
-        np.ptp(run.z[0]), 0.1, 100, run.gamma[0], run.theta[0], run.sigma2[0], delta
-    )
-    assert later[0] == pytest.approx(left / right, rel=1e-3)
-    assert np.isnan(later[run.steps >= run.separable_at]).all()
 
 
 def test_a_run_that_is_separable_from_the_start_has_a_spread():

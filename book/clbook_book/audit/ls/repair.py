@@ -17,7 +17,7 @@ from scipy.linalg import expm
 from scipy.optimize import linprog
 
 from clbook import theory
-from clbook.experiments.separability import Config, Separability
+from clbook.experiments.separability import Separability
 from clbook.losses import simplified
 from clbook.training.loop import State
 
@@ -37,13 +37,6 @@ def margin(push: np.ndarray, labels: np.ndarray) -> tuple[float, float]:
     first = labels == 0
     theta = push[first].mean() - push[~first].mean()
     return (push[first].min() - push[~first].max()) / theta, theta
-
-
-def overlap_at_start(config: Config) -> float:
-    """kappa / Theta of a run at its start, in float64."""
-    flow = Separability([config]).to("cpu", torch.float64)
-    pushed = push(kernel_at_start(flow, flow.state)[0], flow.shared.labels)
-    return margin(pushed.numpy(), flow.shared.labels.numpy())[0]
 
 
 # What the proof says about its matrices and its start.

@@ -154,42 +154,6 @@ def overlapping_moved(seeds=FIVE):
     return [repair.overlap(1200, moved=0.05, seed=seed) for seed in seeds]
 
 
-OVERLAPPING = variants.Config(
-    features="random", hidden=(), gradient="partial", eps=0.3, tau=1.0, steps=1000, linger=1.0
-)
-
-
-@recorded(
-    "ls-overlap",
-    variants.run,
-    combined(OVERLAPPING, spread=(0.1, 0.2, 0.5), n=(100, 400), seed=FIVE),
-    curves=("width",),
-    start=0.02,
-    record=condition.NEEDS,
-    axes=AXES,
-    words=chapter.WORDS,
-    dims=("spread", "n", "seed"),
-)
-def overlap_runs(results):
-    """Two clusters of three spreads, 100 and 400 points, random features, partial gradient, five seeds.
-
-    Keeps, beside `conditions`:
-        kappa: kappa / Theta of the start; below 0 where gradients of the clusters overlap.
-    """
-    shares = []
-    for r in results:
-        flow = variants.Variant([r.config]).to("cpu", torch.float64)
-        pushed = repair.push(repair.kernel_at_start(flow, flow.state)[0], flow.shared.labels)
-        shares.append(repair.margin(pushed.numpy(), r.labels)[0])
-    return conditions(results) | {"kappa": np.array(shares)}
-
-
-@functools.cache
-def donut_overlaps():
-    """(seeds,) kappa / Theta of the donuts that rotations separate, at the start."""
-    return np.array([repair.overlap_at_start(run.config) for run in donuts()["rotation"]])
-
-
 def least_spread(run) -> float:
     """The smallest singular value of the embedding where a run separates, over the largest; 0 where it does not."""
     if run.separable_at is None:

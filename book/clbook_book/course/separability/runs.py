@@ -7,7 +7,6 @@ import functools
 
 import numpy as np
 
-from clbook import theory
 from clbook.experiments.separability import Config, condition, run
 from clbook.results.labelled import padded
 from clbook.results.sweep import combined
@@ -20,7 +19,7 @@ PAIRS = {"second": (0.02, 0.1), "third": (1.0, 0.01), "fourth": (1.0, 0.001)}
 # Those of the chapter's phase diagram.
 EPS = (0.02, 0.1, 0.3, 1.0, 3.0)
 TAU = (0.001, 0.01, 0.1, 1.0, 10.0)
-AXES = dict.fromkeys(("steps", "width", "alignment", "scatter", "later"), "run step")
+AXES = dict.fromkeys(("steps", "width", "alignment"), "run step")
 
 
 def extent(result) -> np.ndarray:
@@ -199,7 +198,7 @@ def figure_3(results):
     ),
     curves=("width", "alignment"),
     start=0.02,
-    record=(*condition.NEEDS, "alignment", "kernel"),
+    record=ASKED,
     axes=AXES,
     words=WORDS,
     dims=("activation", "eps", "seed"),
@@ -207,38 +206,10 @@ def figure_3(results):
 def figure_5(results):
     """A donut until it separates, tanh and ReLU, eps^2 / tau = .01, 1, 9 and 100, five seeds.
 
-    Keeps, beside `conditions`, over time:
-        alignment: of the kernel with the labels.
-        scatter: sigma^2 / Theta.
-        later: ratio of (e) with the weights, the gradients and the extent of that time; its delta is the drift of the
-            kernel from then to separation.
+    Keeps, beside `conditions`:
+        alignment: of the kernel with the labels, over time.
     """
-    return conditions(results) | {
-        "alignment": rows([r.alignment for r in results]),
-        "scatter": rows([r.sigma2 / r.theta for r in results]),
-        "later": rows([ratio_from_then_on(r) for r in results]),
-    }
-
-
-def ratio_from_then_on(result) -> np.ndarray:
-    """(T,) left / right of (e) with each recorded time taken for the start; NaN from separation on."""
-    config = result.config
-    ratio = np.full(len(result.steps), np.nan)
-    extent = np.ptp(result.z[..., 0], axis=1)
-    before = result.steps < (np.inf if result.separable_at is None else result.separable_at)
-    for t in np.flatnonzero(before):
-        drifts = result.kernel[before][t:] - result.kernel[t]
-        left, right = theory.separation_condition(
-            extent[t],
-            config.tau,
-            config.n,
-            result.gamma[t],
-            result.theta[t],
-            result.sigma2[t],
-            abs(np.linalg.eigvalsh(drifts.astype(float))).max(),
-        )
-        ratio[t] = left / right
-    return ratio
+    return conditions(results) | {"alignment": rows([r.alignment for r in results])}
 
 
 def grid(base) -> list:
