@@ -30,7 +30,6 @@ from clbook_book.audit.cs import encoders
 from clbook_book.audit.ls import batches
 from clbook_book.audit.ls import variants as maps
 from clbook_book.audit.sa import copies, surrogate, weights
-from clbook_book.audit.sl import coin, training
 from clbook_book.audit.va import experiment as va
 from clbook_book.course.alignment import play
 from clbook_book.course.landscape import descent
@@ -176,10 +175,6 @@ CASES = {
         (SEED, {"decay": 0.01, "init": 0.1})),
     "modadd, classifiers": Case(modadd.run,
         M(N=6, k=3, batch=12, epochs=3, classifier="all", classifier_epochs=3), (SEED, DECAY)),
-    "modadd, one symbol a context": Case(training.run,
-        training.Config(N=6, k=3, batch=6, epochs=4, fraction=0.5, drawn="apart"), (SEED, DECAY)),
-    "classifiers from one vector a class": Case(training.classify,
-        M(N=6, k=3, batch=12, classifier="pretrained", classifier_epochs=4), (SEED, DECAY)),
     "look-up tables": Case(lookup.flow, lookup.Config(steps=12),
         ({"seed": 2, "decay": 0.1}, {"std": 0.5, "lr": 0.3}, {"broken": "answers"}), "lr",
         {"data": "cmodadd", "std": 90.0, "lr": 900.0, "decay": 1.0, "steps": 1000}),
@@ -199,6 +194,4 @@ CASES = {
         (SEED, {"std": 0.1, "decay": 1e-3}, {"subsample": 0.1})),
     "words, transformer": Case(words.run,
         TEXT.replace(steps=4, batch=9, d=6, encoder="transformer"), (SEED, {"std": 0.1})),
-    "words, a fresh coin": Case(coin.run, TEXT.replace(steps=4, batch=16, d=7),
-        (SEED, {"std": 0.1})),
 }  # fmt: skip

@@ -9,8 +9,6 @@ from clbook.metrics import mean_interval
 from clbook.style import MUTED, Picture, axes, band, colour, legend
 from clbook_book.course.modadd import figures
 
-START_TONES = figures.START_TONES | {"one vector a class": colour(0)}
-
 
 def over_time(ax, at, curves: dict, tones: dict) -> str:
     """Draw {name: (S, T)} at the times at (T,): means and 95 % intervals over seeds. The means at the end, in words."""
@@ -27,8 +25,8 @@ def starts(panels: dict, at) -> Picture:
     fig, (row,) = axes(len(panels), width=7.8, height=3.2, sharey=True)
     says = []
     for ax, (title, curves) in zip(row, panels.items(), strict=True):
-        ends = over_time(ax, at, curves, START_TONES)
-        says.append(f"{title or 'Accuracy'}: at the end {ends}")
+        ends = over_time(ax, at, curves, figures.START_TONES)
+        says.append(f"{title}: at the end {ends}")
         ax.axhline(1 / 8, color=MUTED, lw=0.8, ls=":")
         ax.set(xlabel="epoch of the classifier", xticks=(0, at[-1] // 2, at[-1]), title=title)
     row[0].set(ylim=(0, 1.02), ylabel="accuracy on unseen pairs")

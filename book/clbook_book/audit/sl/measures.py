@@ -165,25 +165,15 @@ def many_contexts(basis):
     )
 
 
-@measures("sl-perturbed-again")
-def perturbed_again(pushed):
-    before, again = pushed
-    return ranges(
-        {"twins apart, minimised again": again, "before": before},
-        Every(again - EQUAL),
-    )
-
-
 @measures("sl-smaller-d")
 def smaller_d(basis):
     apart = basis.twins.max("pair")
-    few = ("48 columns, d = 16", "48 columns, d = 8", "48 columns, d = 4", "6 columns, d = 3")
-    small = apart.sel(variant=list(few)).max("variant")
+    small = apart.sel(variant=["48 columns, d = 4", "6 columns, d = 3"]).max("variant")
     return ranges(
         {
             "d = 32: apart": apart.sel(variant="48 columns"),
             "d = 24": apart.sel(variant="48 columns, d = 24"),
-            "d = 16, 8 and 4, and 3 with 6 pairs": small,
+            "d = 4, and 3 with 6 pairs": small,
         },
         Every(EQUAL - small),
     )
@@ -264,13 +254,6 @@ def tasks_aligned(aligned, classes):
     )
 
 
-@measures("sl-no-answer")
-def no_answer(gap_without_answer, no_answer):
-    kept = left(no_answer, "different")
-    label = f"largest gap {gap_without_answer:g}; of their first distance different symbols keep"
-    return ranges({label: kept}, 1e-12 - gap_without_answer, Every(0.1 - kept))
-
-
 @measures("sl-own-fig-2a")
 def own_equivalent_close(paper, defaults):
     start, *_, last = over_seeds(paper, "ratio")
@@ -338,16 +321,6 @@ def better(name, random, own):
     )
 
 
-@measures("sl-good")
-def good_representations(oracles, long):
-    return compared(
-        {
-            "one vector a class": oracles.accuracy.values.mean(1),
-            "random": over_epochs(long, "random"),
-        }
-    )
-
-
 @measures("sl-perfect-early")
 def perfect_early(paper):
     trained = np.array([perfect_at(run, "pretrained") for run in paper])
@@ -402,6 +375,15 @@ def violated(dose):
         {"p = .1: ratio": some, "p = .3": more},
         0.9 - some,
         0.9 - more,
+    )
+
+
+@measures("sl-crucial")
+def crucial(dose, untaught):
+    aligned, lost = (end(dose[p], "pretrained") for p in (1 / 32, 0.9))
+    random = untaught["random"][: len(lost)]
+    return ranges(
+        {"aligned": aligned, "p = .9": lost, "random": random}, (aligned + random) / 2 - lost
     )
 
 

@@ -15,7 +15,7 @@ from clbook.experiments import modadd, words
 from clbook.experiments.modadd import PAPER, VARIANTS, equivalence, lookup, over_seeds
 from clbook.experiments.modadd.classifier import STARTS
 from clbook.results.labelled import padded
-from clbook_book.audit.sl import coin, plain, tables, theorems, training
+from clbook_book.audit.sl import plain, tables, theorems
 from clbook_book.course.modadd import lookup_figures
 from clbook_book.records import by_name, fields, over_time, recorded
 
@@ -60,12 +60,6 @@ classes = functools.cache(theorems.classes)
 def aligned():
     """Which symbols are equivalent in ModAdd, and which in CModAdd: `equivalence.check` of both."""
     return equivalence.check(equivalence.cmodadd_table(), equivalence.modadd_table())
-
-
-@functools.cache
-def gap_without_answer():
-    """Largest conditional gap of two symbols in CModAdd without the answer."""
-    return abs(equivalence.check(tables.no_answer(), equivalence.modadd_table()).conditional).max()
 
 
 # Theorems: optima of look-up tables in float64, five seeds.
@@ -174,8 +168,6 @@ def basis(results):
     }
 
 
-# Contexts that lack a basis are perturbed: twins before it, and after minimising again, (2, seeds).
-pushed = functools.cache(theorems.pushed)
 # d = 1: distances of symbols that mean different things, in a table of four and in CModAdd, (seeds,) each.
 one_dimension = functools.cache(theorems.one_dimension)
 
@@ -293,27 +285,6 @@ def shuffled():
     return additions(dealt)["shuffled"]
 
 
-@of_additions(
-    "sl-samples",
-    {
-        "no answer": {"drawn": "no answer", "fraction": 1.0},
-        "apart": {"drawn": "apart", "fraction": 0.5},
-        "plain": {"drawn": "plain", "fraction": 0.5},
-    },
-    training.Config(classifier="pretrained"),
-    FIVE,
-    training.run,
-)
-def samples(results):
-    """Contexts without the answer; contexts that no two symbols share; half of all samples; five seeds each."""
-    return trained(results)
-
-
-def no_answer():
-    """Runs on contexts without the answer."""
-    return additions(samples)["no answer"]
-
-
 # Probabilities of the heavy context; at 1/32 it is no heavier than others.
 DOSES = (1 / 32, 0.1, 0.3, 0.5, 0.7, 0.9)
 
@@ -339,37 +310,6 @@ def dose():
 def split_gaps():
     """Total variation between contexts of equivalent symbols in the samples that SL's runs train on, (10, 8)."""
     return np.array([theorems.split_gaps(run.config) for run in paper()])
-
-
-@of_additions(
-    "sl-starts",
-    {"base": {}},
-    modadd.Config(classifier="all", classifier_epochs=1000),
-    FIVE,
-    start=0.005,
-)
-def classifiers(results):
-    """The book's setting with 1,000 epochs of the classifiers, five seeds."""
-    return trained(results)
-
-
-def long():
-    """Runs whose classifiers have 1,000 epochs, five seeds."""
-    return additions(classifiers)["base"]
-
-
-@recorded(
-    "sl-oracle",
-    training.classify,
-    modadd.Config(classifier="pretrained", classifier_epochs=1000),
-    seeds=FIVE,
-    curves=("accuracy",),
-    start=0.03,
-    axes={"steps": "step", "accuracy": "run step"},
-)
-def oracles(results):
-    """Classifiers that start from one random vector a class, five seeds."""
-    return over_time(results, "accuracy")
 
 
 # The paper's own setting, ten seeds.
@@ -558,11 +498,11 @@ def words_others(runs):
     return runs
 
 
-def of_words(name, variants: dict, run=words.run):
+def of_words(name, variants: dict):
     """`recorded` for runs on words with each of the changes {name: change}, five seeds each."""
     return recorded(
         name,
-        run,
+        words.run,
         {variant: words.Config(**change) for variant, change in variants.items()},
         seeds=FIVE,
         curves=("loss", "held"),
@@ -629,13 +569,3 @@ def words_whole_sentence():
 def words_transformer():
     """With a transformer as encoder."""
     return said(words_left_open)["transformer"]
-
-
-@of_words("sl-coin", {"fresh": {}}, coin.run)
-def words_tossed(results):
-    """Words whose twins are tossed at every draw, five seeds.
-
-    Keeps:
-        distance: mean distance of the pairs of each kind.
-    """
-    return spoken(results)

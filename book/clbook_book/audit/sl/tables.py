@@ -8,9 +8,7 @@ import numpy as np
 import torch
 from scipy import optimize
 
-from clbook import data
 from clbook.experiments.modadd import equivalence, lookup
-from clbook.experiments.modadd.equivalence import Finite
 from clbook.training.loop import one_thread
 
 TWINS = (np.arange(equivalence.SYMBOLS) // 2)[:, None] == np.arange(
@@ -22,17 +20,6 @@ PRECISELY = {"maxcor": 50, "ftol": 0, "gtol": 1e-9, "maxiter": 20_000, "maxfun":
 
 
 # Distributions.
-
-
-def no_answer(N: int = 16, k: int = 8) -> Finite:
-    """CModAdd without the answer: the contexts are "? + b" and "a + ?"; every symbol is in each of them equally often.
-
-    N symbols; k changes nothing: it is named so that the table can stand beside `equivalence.cmodadd_table`.
-    """
-    pairs, _ = data.modadd(N, k)
-    return Finite.of(
-        row for a, b in pairs.tolist() for row in ((a, f"? + {b}", "", 1), (b, f"{a} + ?", "", 1))
-    )
 
 
 def views(seed: int = 0, broken: str = "none") -> np.ndarray:

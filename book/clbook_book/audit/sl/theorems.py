@@ -31,7 +31,6 @@ ALONE = np.kron(np.eye(8), [1, 1]) / 16  # eight symbols, each with two contexts
 # Three groups, each of two symbols with one context of their own and a third, eight times as frequent, that has both.
 THIRD = np.kron(np.eye(3), [[1, 0], [0, 1], [8, 8]]) / 54
 PAIRS = np.kron(np.eye(3, dtype=bool), [[1, 1, 0], [1, 1, 0], [0, 0, 1]]) > 0
-NARROW = {"d": 16, "contexts": 12}  # 24 columns for 16 dimensions: too few for the twins to meet
 
 
 def extremes(optima: list, same: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -80,19 +79,6 @@ def unlabelled() -> tuple[np.ndarray, np.ndarray]:
     configs = [lookup.Config(seed=seed, broken="answers") for seed in SEEDS]
     labelled = [distances(run.z[-1], TWINS)[0] for run in sweep(lookup.run, configs)]
     return np.array([apart.max() for apart in plain]), np.array([apart.min() for apart in labelled])
-
-
-@one_thread()
-def pushed(size: float = 1e-3) -> np.ndarray:
-    """(2, 5): at optima with too few columns, N(0, size) is added to the contexts. Twins' largest distance before, and
-    after minimising symbols and contexts again."""
-    found = []
-    for run in sweep(lookup.run, [lookup.Config(seed=seed, **NARROW) for seed in SEEDS]):
-        draws = np.random.default_rng(run.config.seed)
-        contexts = run.c[-1] + size * draws.normal(size=run.c[-1].shape)
-        again, _ = optimum(run.joint, start=(run.z[-1], contexts))
-        found.append([distances(z, TWINS)[0].max() for z in (run.z[-1], again)])
-    return np.array(found).T
 
 
 @one_thread()
