@@ -161,18 +161,14 @@ def clusters_stay(uniform):
 
 
 @measures("va-uniform-eq-18")
-def clusters_of_eq_18(uniform, eq_18):
+def clusters_of_eq_18(uniform):
     mine = of_network(uniform, "averaging", 1)
-    came, texts = 0, []
-    for (_, _, d, _), rates in by_setting(mine).items():
-        for lr in eq_18.lr.values:
-            rates[lr] = reached(eq_18.sel(d=d, lr=lr)).values
-        came += sum(int(np.isfinite(seeds).sum()) for seeds in rates.values())
-        shares = (
-            f"{counted(np.isfinite(seeds))} at lr = {lr:g}" for lr, seeds in sorted(rates.items())
-        )
-        texts.append(f"d = {d}: {', '.join(shares)}")
-    return Finding("; ".join(texts), came - 0.5)
+    came = np.isfinite(reached(mine))
+    beyond = mine.lr.isin(BEYOND["averaging", 1])
+    return Finding(
+        f"{counted(came[beyond])} runs beyond the stability limit cluster, {counted(came[~beyond])} below it",
+        float(came.sum()) - 0.5,
+    )
 
 
 @measures("va-uniform-at-rest")
@@ -382,23 +378,6 @@ def on_a_line(tight):
         0.5 - p,
         blocks - ORDER,
     )
-
-
-@measures("va-network-at-rest")
-def network_at_rest(uniform):
-    texts, still = [], []
-    mine = of_network(uniform, "mlp", 1)
-    mine = mine.sel(run=(mine.d == 2) & (mine.loss == "eq. 4"))
-    for lr in BEYOND["mlp", 1]:
-        runs = mine.sel(run=mine.lr == lr, step=slice(200, None))
-        height = runs.recorded_loss - theory.circle_plateau(BASE.tau, 1)
-        first = height.isel(step=0)
-        change = abs(height / first - 1).max("step")
-        least = runs.accuracy.min("step")
-        text = f"height {listed(first)} changes by {listed(change)} of it, accuracy at least {listed(least)}"
-        texts.append(f"lr = {lr:g}: {text}")
-        still += list((change < 0.5) & (least >= CLUSTERED))
-    return Finding(f"{'; '.join(texts)}; both in {counted(still)} runs", sum(still) - 0.5)
 
 
 @measures("va-by-15")

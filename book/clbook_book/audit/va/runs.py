@@ -83,22 +83,6 @@ def uniform_large():
 
 
 @recorded(
-    "va-eq-18",
-    run,
-    combined(BASE.replace(net="averaging", steps=300), d=(2, 3), lr=(40.0, 60.0), seed=FIVE),
-    curves=("accuracy",),
-    start=0.1,
-    record=("accuracy",),
-    axes=AXES,
-    dims=("d", "lr", "seed"),
-)
-def eq_18(results):
-    """VA eq. 18 from a uniform start at two more rates, 300 iterations."""
-    # Between the rates of `uniform`, and long enough to see whether clusters come.
-    return over_time(results, "accuracy")
-
-
-@recorded(
     "va-free",
     run,
     combined(
