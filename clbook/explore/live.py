@@ -597,8 +597,9 @@ class Panel(widgets.VBox):
         """The explored settings, and those that differ from the start: 'ε = 0.1, temperature τ = 0.01'."""
         told = []
         for name in self._told(config):
+            field = self._fields[name]
             value = controls.text(getattr(config, name)) or "none"
-            told.append(f"{controls.short(self._fields[name])} = {value}")
+            told.append(f"{controls.short(field)} = {value} {field.metadata['unit']}".strip())
         return ", ".join(told).replace("_", " ") or "the start"
 
     def _told(self, config) -> list[str]:

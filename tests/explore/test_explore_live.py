@@ -288,8 +288,8 @@ def test_a_refusing_run_is_shown_in_words_and_a_failing_one_in_the_log_too(front
         p.finish()
         assert ("Traceback" in front.logged) == logged
         assert p.get(p.image, "value") == picture
-        assert f"Not run: a = 1, n = {value}" in p.words(p.status)
-        assert "picture is of a = 1." in p.words(p.status)
+        assert f"Not run: a = 1 rad, n = {value}" in p.words(p.status)
+        assert "picture is of a = 1 rad." in p.words(p.status)
     front.execute("try: p.wait(5)\nexcept ZeroDivisionError as error: print('waited:', error)")
     assert "waited: a bug" in front.printed
 
@@ -331,7 +331,7 @@ def test_a_new_run_replaces_the_one_that_is_going(front):
         front.set(slider, index=index)
     front.pump(lambda: p.words(p.status).startswith("Running") and "replaced" in p.words(p.status))
     p.finish()
-    assert "replaced" not in p.words(p.status) and "steps = 5: " in p.words(p.status)
+    assert "replaced" not in p.words(p.status) and "steps = 5 iterations: " in p.words(p.status)
     front.execute("print(runs[-2].steps, runs[-1].steps, runs[-1].a)")
     assert front.printed.split() == ["1000", "5", p.get(slider, "_options_labels")[2]]
 
@@ -509,7 +509,7 @@ def test_an_error_of_the_picture_is_told_from_one_of_the_run(front):
     front.click(p.run)
     front.pump(lambda: "NaN" in p.words(p.message))
     p.finish()
-    said = "The picture of a = 1, n = 15 could not be drawn: Axis limits cannot be NaN or Inf"
+    said = "The picture of a = 1 rad, n = 15 points could not be drawn: Axis limits cannot be NaN or Inf"
     assert p.words(p.message) == said
     assert " s on cpu" in p.words(p.status) and p.get(p.progress, "bar_style") == "success"
     front.logged = ""
@@ -548,13 +548,13 @@ def test_a_link_of_the_text_sets_the_explorer(front):
     classes = "clbook-address-explorer"
     (entry,) = [m for m in p.ids if classes in (p.get(m, "_dom_classes") or ())]
     for a, shape in (("10", "circle"), ("0.1", "spiral")):
-        words = f"a = {a}, shape = {shape}: "
+        words = f"a = {a} rad, shape = {shape}: "
         front.set(entry, value=f"a={a}&shape={shape}")
         front.pump(lambda words=words: p.words(p.status).startswith(words))
         front.pump(lambda: p.get(entry, "value") == "")  # so that the same link works again
     front.set(entry, value="a=0.1&shape=square&nothing=1")
     front.pump(lambda: p.get(entry, "value") == "")
-    assert p.finish().words(p.status).startswith("a = 0.1, shape = spiral: ")
+    assert p.finish().words(p.status).startswith("a = 0.1 rad, shape = spiral: ")
     front.set(entry, value="a=-1")
     front.pump(lambda: "a = -1 is not allowed" in p.words(p.message))
 
@@ -662,7 +662,7 @@ def test_several_runs_share_a_picture_and_the_times_of_the_shortest(front):
     front.execute(COMPARED)
     p = Panel(front).finish()
     assert p.get(p.time, "max") == 11 and "at step 11 " in p.words(p.caption)
-    assert "a = 1: " in p.words(p.status) and " s on cpu" in p.words(p.status)
+    assert "a = 1 rad: " in p.words(p.status) and " s on cpu" in p.words(p.status)
     front.execute("print(*p.result, [len(r.steps) for r in p.result.values()])")
     assert front.printed.strip() == "slow fast [31, 12]"
 

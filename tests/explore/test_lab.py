@@ -91,12 +91,12 @@ def test_typed_values_stop_and_an_explorer_that_is_run_anew_in_mid_run(lab):
     lab.until("!idle() && /3.5.* [1-9]\\d?%/.test(said())")
     lab.run(1)
     lab.take(1)
-    lab.shows("a = 1, shape = spiral: ")
+    lab.shows("a = 1 rad, shape = spiral: ")
 
 
 def test_a_link_in_the_text_sets_the_explorer(lab):
     lab.ask(f"{NOTEBOOK}.node.querySelector('a[href*=\"#toy:\"]').click()")
-    lab.shows("a = 10, shape = circle: ")
+    lab.shows("a = 10 rad, shape = circle: ")
     assert lab.ask("typed(0).value") == "10"
 
 
