@@ -115,7 +115,7 @@ def photographs(*ends):
     spread = np.array([0.0, 0.01, -0.01])[:, None, None] / 10
     values = (np.array(ends) - 1) * np.linspace(0, 1, 4)[:, None] + 1 + spread
     names = dict.fromkeys(("cka", "rsa", "probe"), values)
-    made = record("seed epoch loss", {"loss": LOSSES}, **names)
+    made = record("seed epoch loss", {"loss": LOSSES}, gap=1 - values, **names)
     sets = {"CIFAR-10": made, "MNIST": made}
     return {"photographs": sets, "images": sets | {"digits": made}}
 
@@ -131,6 +131,8 @@ def heated(*ends):
 FALLING = np.linspace(np.ones(len(COUNTS)), np.linspace(0.9, 0.2, len(COUNTS)), 11, axis=-1)
 FALLING = np.repeat(FALLING[:, None], 5, 1)  # (numbers of classes, seeds, steps)
 ALBUM = np.tile(np.array([1, 0.9, 0.8, 0.7, 0.6])[:, None], (3, 1, 1))
+PAIR = np.tile(ALBUM[0], 2)  # (steps, DCL and NSCL)
+LONG = {"long_pairs": [Run(gap=1 - PAIR, cka=PAIR, rsa=PAIR)] * 5}
 SA = {
     "sa-weight-angle": {
         "seen here": {
@@ -141,6 +143,7 @@ SA = {
             )
         }
     },
+    "sa-weights-part": {"seen here": photographs(1, 0.9, 0.5, 0.4) | LONG},
     "sa-subsets-decline": {
         "seen here": {
             "subsets": record("classes seed step", {"classes": list(COUNTS)}, cka=FALLING),

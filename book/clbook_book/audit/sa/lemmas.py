@@ -129,16 +129,6 @@ def over_triangle(C: int, B: int, S: float, T: int, tau: float) -> float:
     return bound / theory.triangle_bound(B, T, S / T, tau)
 
 
-def useful_steps(C: int, tau: float) -> int:
-    """Steps until Theorem 1 passes half of the triangle inequality, by which any two losses with the same pull part at
-    most, since their gradients differ in softmaxes alone; 0 if it is above from the start. B = 1024, eta = 1.2.
-    """
-    steps = 0
-    while over_triangle(C, 1024, 1.2 * (steps + 1), steps + 1, tau) < 0.5:
-        steps += 1
-    return steps
-
-
 def quotients(config: Config) -> list[float]:
     """Left over right side of SA eqs. 10, 11 and 13, for NSCL and the first batch."""
     z1, z2, labels = views(config)

@@ -1,7 +1,5 @@
 """How SA's claims are measured, mostly in the order of items.yaml. What the measures share comes first."""
 
-import itertools
-
 import numpy as np
 
 from clbook import theory
@@ -171,15 +169,25 @@ def class_angle(plateau):
     )
 
 
+def of_nscl(long_pairs, photographs, key: str) -> dict:
+    """{digits, or a set of images: (seeds, T) what NSCL's networks have at the recorded times}."""
+    found = {"digits": np.array([getattr(run, key)[:, NSCL] for run in long_pairs])}
+    for name, record in photographs.items():
+        found[name] = record[key].sel(loss="nscl").transpose("seed", "epoch").values
+    return found
+
+
 @measures("sa-weights-part")
-def weights_part(long_pairs):
-    growth = [np.diff(run.gap[:, NSCL]).min() for run in long_pairs]
-    cka = np.array([r.cka[:, NSCL].min() for r in long_pairs])
-    rsa = np.array([r.rsa[:, NSCL].min() for r in long_pairs])
-    return ranges(
-        {"gap at the end": final(long_pairs, "gap"), "CKA at least": cka, "RSA": rsa},
-        *map(Every, (growth, cka - 0.5, rsa - 0.5)),
-    )
+def weights_part(long_pairs, photographs):
+    found, conditions = {}, []
+    for name, gaps in of_nscl(long_pairs, photographs, "gap").items():
+        found[f"{name} gap at the end"] = gaps[:, -1]
+        conditions.append(Every(gaps[:, -1] - gaps[:, 1]))
+    for key in ("cka", "rsa"):
+        for name, curves in of_nscl(long_pairs, photographs, key).items():
+            found[f"{name} {key.upper()} at least"] = curves.min(1)
+            conditions.append(curves[:, curves.mean(0).argmin()] - 0.5)
+    return ranges(found, *conditions)
 
 
 def least_rho(cka):
@@ -188,18 +196,13 @@ def least_rho(cka):
 
 
 @measures("sa-close")
-def close(digits, long_pairs, long_lars):
-    short = np.array([run.distances[:, 0, 0] for run in digits])  # (seeds, times) rho
-    longer = least_rho(final(long_pairs))
-    lars = least_rho(at_end(long_lars, "cka", "nscl")[0])
-    return ranges(
-        {
-            "rho after 200 iterations at most": short.max(1),
-            "after 600 at least": longer,
-            "after 3,000 with LARS at least": lars,
-        },
-        *(Every(0.5 - rho) for rho in (short.max(1), longer, lars)),
-    )
+def close(digits, images):
+    found = {"digits, 200 iterations": np.array([r.distances[:, 0, 0].max() for r in digits])}
+    for name, record in images.items():
+        cka = record.cka.sel(loss="nscl")
+        found[f"{name} with LARS at least"] = least_rho(cka.min(time(cka)))
+    before = "the largest of each run: "
+    return ranges(found, *(Every(0.5 - rho) for rho in found.values()), before=before)
 
 
 @measures("sa-bound-tightens")
@@ -262,17 +265,6 @@ def theorem_1(coupled, repeats, fresh_repeats):
         1 + ROOM - stated,
         Every(shared - 1),
         Every(fresh_repeats - 1),
-    )
-
-
-@measures("sa-beyond-triangle")
-def beyond_triangle(useful_steps):
-    weak = [n for (name, tau), n in useful_steps.items() if tau < 1 or name == "CIFAR-10"]
-    others = [n for n in useful_steps.values() if n]
-    return Finding(
-        f"in {weak.count(0)} of {len(weak)}; with 100 classes or more and tau = 1 it allows less for "
-        f"{span(others, 'd')} steps",
-        0.5 - max(weak),
     )
 
 
@@ -547,20 +539,15 @@ def photo_scl_weights(images):
 
 
 @measures("sa-architectures")
-def architectures(widths, photographs):
-    records = [*photographs.values()]
-    for data, width in itertools.product(widths.data, widths.width):
-        records.append(widths.sel(data=data, width=width))
-    leads, growths = [], []
-    for record in records:
-        leads.append(ahead(last(record.cka)))
-        gap = record["gap"].sel(loss=[*GAPS])
-        growths.append((last(gap) - gap.isel({time(gap): 1})).min("loss"))
-    return Finding(
-        f"leads by {listed([lead.mean() for lead in leads], '.3f')}; gaps grow by {span(growths)}",
-        *leads,
-        *map(Every, growths),
-    )
+def architectures(images):
+    found, conditions = {}, []
+    for name, record in images.items():
+        gap = record.gap.sel(loss="nscl")
+        grown = last(gap) - gap.isel({time(gap): 1})
+        alike = [*at_end(record, "cka", "nscl"), *at_end(record, "rsa", "nscl")]
+        found |= {f"{name} gap": grown, f"{name} CKA": alike[0], f"{name} RSA": alike[1]}
+        conditions += [Every(grown), *(Every(one - 0.5) for one in alike)]
+    return ranges(found, *conditions, before="growth of the gap, and CKA and RSA at the end: ")
 
 
 def of_lemma_7(run):

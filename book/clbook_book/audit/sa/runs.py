@@ -347,26 +347,6 @@ def temperatures(results):
     return pairs(results, *SIMILARITIES)
 
 
-FOUR = dict(compare="labels", record_every=20, **LARS)
-
-
-@recorded(
-    "sa-widths",
-    run,
-    combined(DIGITS.replace(**FOUR), width=(32, 256)) + combined(Config(**FOUR), width=(32, 256)),
-    seeds=THREE,
-    curves=("cka", "gap"),
-    record=("cka", "gap"),
-    start=0.15,
-    axes=OF_LOSSES,
-    labels=LOSSES,
-    dims=("data", "width", "seed"),
-)
-def widths(results):
-    """Digits and synthetic points, perceptrons of width 32 and 256, four losses, LARS, 200 iterations, three seeds."""
-    return over_time(results, "cka", "gap")
-
-
 @functools.cache
 def photographs():
     """{set: record of four losses} for CIFAR-10 and MNIST."""
@@ -486,15 +466,6 @@ def sides():
 
 
 # What the bounds are worth.
-
-
-@functools.cache
-def useful_steps():
-    """{(data set, tau): steps of SA's training until Theorem 1 passes the triangle inequality}."""
-    found = {}
-    for (name, (classes, *_)), tau in itertools.product(lemmas.SETS.items(), lemmas.TAUS):
-        found[name, tau] = lemmas.useful_steps(classes, tau)
-    return found
 
 
 @functools.cache
