@@ -21,6 +21,7 @@ from pathlib import Path
 
 import joblib
 from IPython.display import display
+from joblib._parallel_backends import LokyBackend
 from joblib.externals.loky.process_executor import TerminatedWorkerError
 from joblib.parallel import get_active_backend
 from tqdm.auto import tqdm
@@ -57,8 +58,13 @@ def parallel(function: Callable, arguments: list[tuple], n_jobs: int | None = No
         >>> list(parallel(pow, [(2, 3), (3, 2)], n_jobs=1))
         [8, 9]
     """
+    backend = get_active_backend()[0]
+    if type(backend) is LokyBackend:  # not dask, nor threads
+        backend = _Watched(inner_max_num_threads=backend.inner_max_num_threads)
     # max_nbytes=None: joblib would hand over large arrays as files that cannot be written to.
-    pool = joblib.Parallel(_count(arguments, n_jobs), return_as="generator", max_nbytes=None)
+    pool = joblib.Parallel(
+        _count(arguments, n_jobs), backend, return_as="generator", max_nbytes=None
+    )
     # What a process cannot know that has worked before.
     told = (os.getpid(), environment.shake(), records.in_use())
     return pool(joblib.delayed(_called)(*told, function, a) for a in arguments)
@@ -86,6 +92,20 @@ def _called(parent: int, shake: str, in_use: bool, function: Callable, arguments
         environment.set_shake(shake)
     with records.unused(not in_use):
         return function(*arguments)
+
+
+class _Watched(LokyBackend):
+    """joblib's own processes, which watch from their start whether the one that has started them is still there."""
+
+    def configure(self, *given, **how):
+        return super().configure(*given, **how, initializer=_begin, initargs=(os.getpid(),))
+
+
+def _begin(parent: int) -> None:
+    """Begin to watch; a process whose parent has died while it started, ends."""
+    if os.getppid() != parent:
+        os._exit(1)
+    _watch(parent)
 
 
 @functools.cache  # once a process
