@@ -53,13 +53,13 @@ window.clbookDrawing ??= (() => {
     g.fillStyle = colour; g.strokeStyle = GROUND; g.lineWidth = 3; g.globalAlpha = 1;
     for (const draw of ["strokeText", "fillText"]) g[draw](text, x, y);
   }
-  function numbered(g, places, colours, numbers) { // those points' numbers beside them; of two in one place on either side
+  function numbered(g, places, colours, numbers, off = 3) { // those points' numbers beside them; of two in one place on either side
     g.font = LETTERS;
     numbers.forEach((i, k) => {
       const [x, y] = places[i], second = numbers.slice(0, k).some((j) => Math.hypot(places[j][0] - x, places[j][1] - y) < 12);
       const side = second ? -1 : 1;
       g.textAlign = second ? "right" : "left"; g.textBaseline = second ? "top" : "bottom";
-      outlined(g, String(i), x + 3 * side, y - 2 * side, colours(i));
+      outlined(g, String(i), x + off * side, y - (off - 1) * side, colours(i));
     });
   }
 
@@ -105,7 +105,7 @@ window.clbookDrawing ??= (() => {
   }
 
   // Axes: `frame` has x, y, w, h in pixels; limits [left, right, bottom, top]; ratios: whether x goes by them.
-  function stage(g, frame, limits, { ratios = false, xlabel = "", ylabel = "", title = "", bare = false, places }) {
+  function stage(g, frame, limits, { ratios = false, xlabel = "", ylabel = "", title = "", bare = false, places, labels = [] }) {
     const [left, right, bottom, top] = limits, f = ratios ? Math.log : (v) => v;
     const toX = (v) => frame.x + frame.w * (f(v) - f(left)) / (f(right) - f(left));
     const toY = (v) => frame.y + frame.h * (top - v) / (top - bottom);
@@ -113,9 +113,9 @@ window.clbookDrawing ??= (() => {
     const small = (v) => v && Math.abs(v) < 1e-4 ? minus(v.toExponential(0)) : said(v);
     g.font = LETTERS; g.lineWidth = 1; g.textAlign = "center"; g.textBaseline = "top"; g.strokeStyle = GRID; g.fillStyle = MUTED;
     const xs = places ?? (ratios ? powers : ticks(left, right, 4));
-    for (const v of bare ? [] : xs) {
+    for (const [k, v] of bare ? [] : xs.entries()) {
       stroke(g, [[toX(v), frame.y], [toX(v), frame.y + frame.h]]);
-      g.fillText(said(v), toX(v), frame.y + frame.h + 4);
+      g.fillText(labels[k] ?? said(v), toX(v), frame.y + frame.h + 4);
     }
     g.textAlign = "right"; g.textBaseline = "middle";
     for (const v of bare ? [] : ticks(bottom, top, 4)) {
@@ -134,10 +134,10 @@ window.clbookDrawing ??= (() => {
 
   // --- what panels have in common ---
   // Points at [x, y, how dark] in pixels; own(i): the colour of one.
-  function cloud(g, frame, places, own, numbers = []) {
+  function cloud(g, frame, places, own, numbers = [], radius = 3) {
     within(g, frame, () => {
-      places.forEach(([x, y, alpha], i) => dot(g, x, y, 3, own(i), alpha));
-      numbered(g, places, own, numbers);
+      places.forEach(([x, y, alpha], i) => dot(g, x, y, radius, own(i), alpha));
+      numbered(g, places, own, numbers, radius);
     });
   }
   // Lines over time, {values: one for each row, colour, alpha, width, dash} each; where they end.
@@ -179,7 +179,8 @@ window.clbookDrawing ??= (() => {
       const edge = d === 3 ? 1.15 : 1.4;
       const limits = panel.ball ? [[-edge, edge]] : [0, 1].map((axis) => roomy(all.map((point) => point[axis])));
       const title = run.held.includes(name) ? panel.title : `${panel.title ? panel.title + ", " : ""}iteration ${t}`;
-      const words = panel.ball ? { bare: true, title } : { xlabel: "coordinate 1", ylabel: "coordinate 2", title };
+      const joined = panel.more?.joined; // those of one colour, on axes that have no meaning of their own
+      const words = panel.ball || joined ? { bare: true, title } : { xlabel: "coordinate 1", ylabel: "coordinate 2", title };
       const { toX, toY } = stage(g, frame, plane(frame, ...limits).limits, words);
       if (panel.ball) ring(g, toX(0), toY(0), toX(1) - toX(0), MUTED, 1);
       const classes = panel.colour ? row[panel.colour] : run.labels, own = (i) => colours[classes[i] % colours.length];
@@ -190,7 +191,11 @@ window.clbookDrawing ??= (() => {
         g.strokeStyle = own(i); g.globalAlpha = 0.6;
         stroke(g, copies.filter((_, k) => k % n === i));
       }));
-      cloud(g, frame, places, own, panel.numbers);
+      if (joined) within(g, frame, () => places.forEach((from, i) => places.slice(0, i).forEach((to, j) => {
+        g.strokeStyle = own(i); g.globalAlpha = 0.45; g.lineWidth = 2;
+        if (classes[i] === classes[j]) stroke(g, [from, to]);
+      })));
+      cloud(g, frame, places, own, panel.numbers, joined ? 5 : 3);
     },
 
     // The data of the start, at one scale in both directions; numbers lie on a line, apart in height so that all are seen.
@@ -224,17 +229,18 @@ window.clbookDrawing ??= (() => {
 
     bars(g, frame, run, panel, colours) {
       const { row, t } = run.rows.at(-1), values = row[panel.of[0]], places = Array.from(values, (_, i) => i + 1);
-      const [low, high] = panel.limits ?? extent(values);
+      const [low, high] = panel.limits ?? extent(values), { labels, tone } = panel.more ?? {};
       const title = `${panel.title || panel.names[0]}, iteration ${t}`;
       const limits = [0.4, values.length + 0.6, Math.min(low, 0), high];
-      const { toX, toY } = stage(g, frame, limits, { xlabel: panel.xlabel, title, places });
+      const { toX, toY } = stage(g, frame, limits, { xlabel: panel.xlabel, title, places, labels });
+      const end = values.some((v) => v > high) ? frame.y + 17 : frame.y; // room for the number of a bar that goes on
       within(g, frame, () => values.forEach((v, i) => {
-        g.fillStyle = panel.colour ? colours[row[panel.colour][i] % colours.length] : INK;
-        const top = toY(Math.max(v, 0));
+        g.fillStyle = panel.colour ? colours[row[panel.colour][i] % colours.length] : colours[tone] ?? INK;
+        const top = Math.max(toY(Math.max(v, 0)), end);
         g.fillRect(toX(i + 0.7), top, toX(i + 1.3) - toX(i + 0.7), toY(0) - top);
-        if (v <= high) return;
-        g.globalCompositeOperation = "destination-out"; g.globalAlpha = 1; g.lineWidth = 2.5; // a bar that goes on has two cuts
-        for (const y of [frame.y + 27, frame.y + 33]) stroke(g, [[toX(i + 0.65), y + 3], [toX(i + 1.35), y - 3]]);
+        if (toY(v) >= end) return;
+        g.globalCompositeOperation = "destination-out"; g.globalAlpha = 1; g.lineWidth = 2.5; // it has two cuts
+        for (const y of [end + 10, end + 16]) stroke(g, [[toX(i + 0.65), y + 3], [toX(i + 1.35), y - 3]]);
         g.globalCompositeOperation = "source-over";
       }));
       g.font = LETTERS.replace("12", "10"); g.textAlign = "center"; g.textBaseline = "bottom";
@@ -244,7 +250,35 @@ window.clbookDrawing ??= (() => {
       // 0.75 where there is room for it, else .75, else no number above a bar.
       const told = [whole, whole.map((word) => word.replace(/^(\D?)0\./, "$1."))].find(fits);
       told?.forEach((word, i) => outlined(g, word, toX(i + 1),
-        Math.max(Math.min(toY(Math.max(values[i], 0)), frame.y + frame.h), frame.y + 19) - 2, INK));
+        Math.max(Math.min(toY(Math.max(values[i], 0)), frame.y + frame.h), end, frame.y + 14) - 2, INK));
+    },
+
+    // Both views of one point, held: of each entry two bars side by side, which are alike where the views agree.
+    pair(g, frame, run, panel, colours) {
+      const row = { ...run.rows[0].row, ...run.rows.at(-1).row }, values = row[panel.of[0]], n = values.length / 2;
+      const places = Array.from({ length: n }, (_, i) => i + 1), limits = [0.4, n + 0.6, ...panel.limits];
+      const { toX, toY } = stage(g, frame, limits, { xlabel: panel.xlabel, title: panel.title, places });
+      values.forEach((v, k) => {
+        const left = toX(k % n + (k < n ? 0.66 : 1.03)), top = toY(Math.max(v, 0));
+        g.fillStyle = colours[row[panel.colour][k % n] % colours.length]; g.globalAlpha = k < n ? 1 : 0.5;
+        g.fillRect(left, top, 0.32 * (toX(2) - toX(1)), toY(Math.min(v, 0)) - top);
+      });
+      g.globalAlpha = 1;
+    },
+
+    // Shares, a column of discs each: the more of an entry, the more of its disc is filled.
+    discs(g, frame, run, panel, colours) {
+      const { row, t } = run.rows.at(-1), [columns, n] = run.recorded[panel.of[0]].slice(-2);
+      const title = `${panel.title}, iteration ${t}`, { toX, toY } = stage(g, frame, [0.4, columns + 0.6, n + 0.6, 0.4],
+        { xlabel: panel.xlabel, title, bare: true });
+      const whole = 0.4 * Math.min(toX(2) - toX(1), toY(2) - toY(1));
+      row[panel.of[0]].forEach((share, k) => {
+        const [x, y] = [toX(Math.floor(k / n) + 1), toY(k % n + 1)], own = colours[row[panel.colour][k % n] % colours.length];
+        ring(g, x, y, whole, own, 1);
+        dot(g, x, y, whole * Math.sqrt(Math.max(0, Math.min(1, share))), own, 1);
+      });
+      g.font = LETTERS; g.fillStyle = MUTED; g.textAlign = "center"; g.textBaseline = "top";
+      panel.more.labels.forEach((word, k) => g.fillText(word, toX(k + 1), frame.y + frame.h + 4));
     },
   };
 
@@ -290,8 +324,12 @@ window.clbookDrawing ??= (() => {
     g.fillText(written(k), x + EDGE, y + 4);
   }
 
-  // The numbers in question, in one line; a share has a bar beside it. Where there is less room, all of it is narrower.
-  function meters(g, says, row, { x, y, w }) {
+  // The numbers in question, in so many lines; a share has a bar beside it. Where there is less room, all is narrower.
+  function meters(g, says, row, { x, y, w, lines }) {
+    const each = Math.ceil(says.length / lines);
+    for (let k = 0; k < lines; k++) line(g, says.slice(k * each, (k + 1) * each), row, { x, y: y + k * HEAD, w });
+  }
+  function line(g, says, row, { x, y, w }) {
     const bar = w > 400 ? 60 : 24;
     g.font = LETTERS; g.textAlign = "left"; g.textBaseline = "top";
     const told = says.map((each) => {
@@ -312,30 +350,31 @@ window.clbookDrawing ??= (() => {
   }
 
   function draw(g, box, run, panel, colours) {
-    const [left, below] = panel.ball || panel.kind === "data" ? [10, 10] : [56, 40]; // room for numbers and words along the axes
+    const [left, below] = panel.ball || panel.kind === "data" || panel.more?.joined ? [10, 10]
+      : panel.kind === "discs" ? [10, 40] : [56, 40]; // room for numbers and words along the axes
     const frame = { x: box.x + left, y: box.y + 26, w: box.w - left - (left === 10 ? 10 : 20), h: box.h - 26 - below };
     const paths = panel.kind === "points" && run.recorded[panel.of[0]].at(-1) === 1;
     kinds[paths ? "paths" : panel.kind](g, frame, run, panel, colours);
   }
 
   // Where all of it stands: of each run its name, the numbers in question and its panels, in pixels. Panels stand side by
-  // side; on a phone two by two, with curves and bars below each other.
+  // side; on a phone two by two, with curves and bars below each other. says: how many numbers.
   function layout(panels, count, width, { named, says }) {
     const narrow = width < 480, rows = [];
-    const wide = ({ kind }) => kind === "curves" || kind === "bars";
+    const wide = ({ kind }) => ["curves", "bars", "pair", "discs"].includes(kind);
     for (const panel of panels) {
       const last = rows.at(-1), joins = !narrow || (last?.length === 1 && !wide(last[0]) && !wide(panel));
       if (last && joins) last.push(panel); else rows.push([panel]);
     }
     const usual = (row) => !narrow ? 260 : row.length > 1 ? Math.max(190, width / 2 + 16) : 190;
     const tall = (row) => Math.max(usual(row), ...row.map(({ height }) => Math.min(height, width))); // some ask for more
-    const heads = (named ? HEAD : 0) + (says && (narrow || !named) ? HEAD : 0);
+    const lines = narrow && says > 3 ? 2 : 1, heads = (named ? HEAD : 0) + (says && (narrow || !named) ? lines * HEAD : 0);
     const each = heads + rows.reduce((sum, row) => sum + tall(row), 0);
     const half = named && says && !narrow ? width / 2 : 0; // name and numbers share a line
     const places = Array.from({ length: count }, (_, i) => {
       let y = i * each;
       const name = named && { x: 0, y, w: half || width }, boxes = [];
-      const meter = says && { x: half, y: y + (named && narrow ? HEAD : 0), w: width - half };
+      const meter = says && { x: half, y: y + (named && narrow ? HEAD : 0), w: width - half, lines };
       y += heads;
       for (const row of rows) {
         const shares = row.reduce((sum, { span }) => sum + span, 0), h = tall(row);

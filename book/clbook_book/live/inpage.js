@@ -204,7 +204,7 @@ window.clbookHere ??= (() => {
       still.hidden = !canvas.hidden;
       if (canvas.hidden) return;
       const width = canvas.clientWidth || 700, { panels, says } = setup, names = runs.length > 1 ? apart(runs) : [];
-      const { height, places } = layout(panels, runs.length, width, { named: names.length > 0, says: says.length > 0 });
+      const { height, places } = layout(panels, runs.length, width, { named: names.length > 0, says: says.length });
       turning(runs.some(inSpace));
       const { g } = sized(canvas, width, height);
       runs.forEach((run, i) => {
