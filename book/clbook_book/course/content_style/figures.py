@@ -45,6 +45,8 @@ def linear(result, frame=-1) -> Picture:
     for name, tone, rows in _kinds(config):
         place = index[rows]
         left.scatter(place, trained[frame, rows], s=30, color=tone, label=name, gid=name, zorder=3)
+        for at in zip(place, trained[frame, rows], strict=True):
+            left.annotate(f"{at[1]:.2g}", at, (0, 5), textcoords="offset points", ha="center")
         mean = trained[:, rows].mean(1)
         right.plot(time, mean, color=tone, label=name, gid=name)
         if changed:
@@ -55,9 +57,9 @@ def linear(result, frame=-1) -> Picture:
             right.plot(time, mean, color=tone, ls="--", gid=gid)
     values = singular(result.map[frame])
     middle.plot(index, values, "o-", ms=4, color=INK, gid="singular values")
-    top = 8000 if changed else 800
+    limits = (0.008, 8000) if changed else (0.1, 100)
     for ax in (left, right):
-        ax.set(yscale="log", ylim=(0.008, top))
+        ax.set(yscale="log", ylim=limits)
     left.set(xlabel="latent", ylabel="gain", title=f"iteration {now}")
     middle.set(ylim=(-0.03, 1.05), xlabel="index", ylabel="/ largest", title="singular values")
     right.set(xscale="log", xlabel="iteration, from 1", title="mean gain")
@@ -69,7 +71,6 @@ def linear(result, frame=-1) -> Picture:
         ax.set_xticks(index[::2])
     for ax in (left, right):
         ax.minorticks_off()
-    legend(left, loc="upper right")
     name_lines(right)
     means = _means(config, trained[frame], undone[frame] if changed else None)
     return Picture(
@@ -140,14 +141,7 @@ def spectra(groups, dashed) -> Picture:
     for ax in (middle, right):
         ax.set(xscale="log", xlabel="iteration")
         ax.minorticks_off()
-    left.legend(
-        frameon=False,
-        fontsize=7.5,
-        loc="center right",
-        bbox_to_anchor=(1.08, 0.62),
-        labelspacing=0.2,
-        handlelength=1,
-    )
+    legend(left, loc="center right", bbox_to_anchor=(1.08, 0.62), handlelength=1)
     return Picture(
         fig, "Normalised singular values of trained linear maps. " + "; ".join(says) + "."
     )
