@@ -83,11 +83,19 @@ def test_symbols_in_a_table_gather_by_their_counts_and_in_a_layer_by_their_looks
     assert row["ratio_looks"] < 0.6 and row["ratio"] > 0.95
 
 
-def test_large_tables_come_closer_and_stay_apart():
+def test_large_tables_end_at_the_loss_of_small_ones_and_stay_apart():
     it = block("remembers", "tables-here")
-    assert it.ask.answer == "come closer and stay apart"
-    _, row = end(it, **it.ask.shows[0])
-    assert 0.2 < row["ratio"] < 0.4
+    assert it.ask.answer == "both alike"
+    large, small = (end(it, **shown)[1] for shown in it.ask.shows)
+    assert large["loss"] == pytest.approx(small["loss"], abs=0.005)
+    assert large["ratio"] == pytest.approx(0.29, abs=0.01) and small["ratio"] < 0.005
+
+
+def test_content_takes_more_than_half_of_the_style_at_the_output():
+    it = block("projectors", "depth-here")
+    assert it.ask.answer == "less than half"
+    without, beside = (end(it, **shown)[1]["means"][1] for shown in it.ask.shows)
+    assert 0.2 * without < beside < 0.5 * without
 
 
 def test_only_the_ordinary_network_parts_points_from_their_turned_copies():
