@@ -18,7 +18,7 @@ from clbook.training.optim import adam_memory
 from clbook.training.settings import Outcome, quantity, recorded, seed_of, setting
 from clbook.training.shown import distance_ratio, on_main_axes
 from clbook.training.streams import BLOCK, Draws, streams
-from clbook_book.course.drawing import by_class, square
+from clbook_book.course.drawing import by_class
 
 BATCHES = START + 1  # purpose of the stream of random numbers
 
@@ -96,21 +96,14 @@ run = Batches.run
 
 
 def ending(result: Result) -> Picture:
-    """The symbols of a run on the two main axes of their last position, and the ratio of their distances."""
-    fig, ((left, right),) = axes(2, width=7.0, height=2.8)
-    config = result.config
+    """The symbols of a run on the two main axes of their last position."""
+    fig, ((ax,),) = axes(1, width=4.2, height=2.8)
     last = result.z[-1]
     places = (last - last.mean(0)) @ plane(last)
-    by_class(left, places, np.arange(config.N) % config.k, 30)
-    square(left, 1.15 * np.abs(places).max(), xlabel="first main axis", ylabel="second main axis")
-    batches = result.steps[-1]
-    left.set_title(f"after {batches} batches")
-    right.plot(result.steps + 1, result.ratio)
-    right.set(
-        xscale="log", ylim=(0, 1.2), xlabel="batch + 1", title="distance, equivalent / different"
-    )
+    by_class(ax, places, np.arange(len(last)) % result.config.k, 30)
+    ax.set(aspect="equal", title=f"after {result.steps[-1]} batches")
     return Picture(
         fig,
-        f"{config.N} symbols after {batches} batches: equivalent ones are {result.ratio[-1]:.2f} times as far apart as "
-        "different ones.",
+        f"Symbols in the colours of their remainders. Those of one colour are {result.ratio[-1]:.2f} times as far "
+        "apart as those of different ones.",
     )
