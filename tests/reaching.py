@@ -75,7 +75,8 @@ SETTINGS = {
     ("sphere", "here"): [
         ("classes=4&steps=3&lr=0.05 classes=4&steps=3&tau=0.1", "classes=4&steps=3 classes=4"),
         ("classes=4&cap=0.5&lr=0.08 classes=4&cap=0.5&lr=0.2",
-         "classes=4&cap=0.5&steps=30 classes=4")],
+         "classes=4&cap=0.5&steps=30 classes=4"),
+        ("classes=4&cap=10.0&lr=0.5 classes=4&cap=10.0&lr=1.0", "classes=4&cap=10.0 classes=4")],
     ("alignment", "push"): [
         ("classes=10&tau=0.1 classes=10&tau=0.09", "classes=10 classes=10&tau=1.0"),
         ("classes=30&tau=1.0 classes=30&tau=2.0", "classes=30 classes=10")],
