@@ -4,7 +4,7 @@
     ```
 
 A block that trains in a page has its goals in what its script reads. Of each page they are kept when it is read, and
-listed once all are: by page and block, with links. The link of a goal opens its block and trains, with the settings
+listed once all are: by page and block, folded, with links. The link of a goal opens its block and trains, with the settings
 that the goal names. `goals.js` marks what this browser has reached; without it, or without anything kept, the list
 stands as it is.
 """
@@ -114,12 +114,14 @@ def listed(app, page: str) -> str:
             lines.append(
                 f'<li>{chapter}: <a href="{uri}#{block["section"]}">{escape(block["title"])}</a>'
             )
+            number = len(block["goals"])
+            lines.append(f"<details><summary>{number} goal{'s' * (number > 1)}</summary>")
             lines.append(f'<ul data-block="{escape(key)}">')
             lines += [
                 f'<li><a href="{uri}#{escape(place)}">{escape(words)}</a></li>'
                 for words, place in block["goals"].items()
             ]
-            lines.append("</ul></li>")
+            lines.append("</ul></details></li>")
     return "\n".join([*lines, f"</ul><script>{SCRIPT.read_text(encoding='utf-8')}</script>"])
 
 

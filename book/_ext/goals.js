@@ -13,8 +13,11 @@
   function bar(before, reached, all, about) {
     before.before(Object.assign(document.createElement("progress"), { max: all, value: reached, ariaLabel: `goals reached ${about}` }));
   }
-  for (const block of list.querySelectorAll("[data-block]"))
-    bar(block, block.querySelectorAll(".clbook-reached").length, block.children.length, `in: ${block.previousElementSibling.textContent}`);
+  for (const block of list.querySelectorAll("[data-block]")) {
+    const folded = block.parentNode, reached = block.querySelectorAll(".clbook-reached").length, all = block.children.length;
+    bar(folded, reached, all, `in: ${folded.previousElementSibling.textContent}`);
+    folded.firstChild.textContent = `${reached} of ${all} goals`;
+  }
   bar(list, reached.length, goals.length, "in all");
   count.textContent = `You have reached ${reached.length} of ${goals.length} goals, in this browser; nothing of it is sent anywhere.`;
 })();
