@@ -73,7 +73,8 @@ document.addEventListener("DOMContentLoaded", () => {
     const following = answersOf(box);
     const within = (each, part) => [each, ...each.querySelectorAll("*")].filter((one) => one.matches(part));
     const figures = following.flatMap((each) => within(each, "figure.clbook-explorer, figure.clbook-pull"));
-    const covered = following.filter((each) => !within(each, ".clbook-explorer, .clbook-here:not(.clbook-typed)").length);
+    const covered = following.filter((each) => !within(each, ".clbook-explorer, .clbook-here").length);
+    const typed = following.flatMap((each) => within(each, "figure.clbook-typed")); // can be used at once; typed.css says what waits
     const first = box.querySelector("p");
     first.id ||= `${box.id}-question`;
     reasons.hidden = true;
@@ -120,6 +121,7 @@ document.addEventListener("DOMContentLoaded", () => {
         figure.classList.toggle("clbook-held", yes);
         locked(figure).forEach((each) => { each.inert = yes; });
       });
+      typed.forEach((figure) => figure.classList.toggle("clbook-waits", yes));
       if (yes) box.after(note); else note.remove();
       buttons.hidden = !yes;
       pen(false);

@@ -45,7 +45,7 @@ def address(tmp_path_factory):
 
 
 def listed(page):
-    return page.locator("[data-block] > li").all_inner_texts()
+    return page.locator("[data-block] > li").all_text_contents()
 
 
 def test_all_goals_are_listed_with_links_and_what_is_reached_is_marked(visit, address):
