@@ -15,7 +15,6 @@ from clbook.style import (
     band,
     colour,
     legend,
-    mosaic,
     name_lines,
     needs,
     so_far,
@@ -27,7 +26,6 @@ TONES = {"dcl": INK, "nscl": colour(0), "supcon": colour(1), "ce": colour(2), "c
 MARKS = {"nscl": "o", "supcon": "s", "ce": "^", "cl": "D"}
 SIMILARITIES = ("cka", "rsa")
 UNIT = (0, 1.03)  # limits of a similarity
-SIDES = ("plane", "cka", "gap", "loss_gap")  # what `sides` draws
 APART = 2.4  # distance of the networks in a scatter
 
 
@@ -110,48 +108,26 @@ def _discs(ax, plane, labels, names, classes):
     bare(ax)
 
 
-@needs(*SIDES)
+@needs("plane", "cka")
 def sides(result, frame=-1) -> Picture:
-    """The embeddings of each network at one recorded time (left); similarity, weight and loss gap over time (right)."""
+    """The embeddings of each network at one recorded time (left), and their CKA with the first over time (right)."""
     config = result.config
     now = result.steps[frame]
     names = config.names[:DISCS]
-    count = len(names)
-    fig, ax = mosaic([["z", "cka"], ["z", "gap"], ["z", "loss"]], width=7.4, height=4.4)
-    left = ax["z"]
-    cka = ax["cka"]
-    gap = ax["gap"]
-    loss = ax["loss"]
+    fig, ((left, cka),) = axes(2, width=7.4, height=4.3, width_ratios=(3, 2))
     labels = result.labels
     _discs(left, result.plane[frame], labels[some_points(labels)], names, config.classes)
     left.set_title(f"C = {config.classes}, τ = {config.tau:g}, iteration {now}")
-    time = result.steps + 1
-    for k, name in enumerate(config.names):
+    for k, name in enumerate(config.names[1:], 1):
         said = NAMES[name]
-        look = {"color": TONES[name], "label": said, "gid": said}
-        loss.plot(time, result.loss_gap[:, k], **look)
-        if k:
-            cka.plot(time, result.cka[:, k], **look)
-            gap.plot(time, result.gap[:, k], **look)
-    largest = 0.35 if count == 2 else 1.3  # of a pair the weight gap is small
-    _log_steps(cka, ylabel="CKA with DCL", ylim=UNIT)
-    _log_steps(gap, ylabel="weight gap to DCL", ylim=(0, largest))
-    _log_steps(loss, ylabel="DCL $-$ NSCL loss", ylim=(0.01, 30), yscale="log")
-    for panel in (cka, gap):
-        panel.set_xlabel("")
-        panel.tick_params(labelbottom=False)
-    end = config.steps + 1
-    for panel in (cka, gap, loss):
-        so_far(panel, now + 1)
-        panel.set_xlim(0.9, 1.2 * end)
-        name_lines(panel)
+        cka.plot(result.steps + 1, result.cka[:, k], color=TONES[name], label=said, gid=said)
+    _log_steps(cka, ylabel="alike (CKA with DCL)", ylim=UNIT)
+    so_far(cka, now + 1)
+    cka.set_xlim(0.9, 1.2 * (config.steps + 1))
+    name_lines(cka)
     about = f"{_about(config)}, scaling {config.scaling}"
     scores = _scores([result], frame)
-    of_nscl = result.gap[frame, 1]
-    return Picture(
-        fig,
-        f"{about}, iteration {now}. CKA with DCL: {scores}. Weight gap of NSCL {of_nscl:.2f}.",
-    )
+    return Picture(fig, f"{about}, iteration {now}. CKA with DCL: {scores}.")
 
 
 def ending(result) -> Cell:

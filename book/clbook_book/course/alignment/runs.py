@@ -6,7 +6,6 @@ import numpy as np
 
 from clbook.experiments.alignment import Config, run
 from clbook.results.sweep import combined
-from clbook_book.course.alignment import figures
 from clbook_book.records import fields, recorded
 
 LABELS = Config(compare="labels")
@@ -24,7 +23,7 @@ def nscl(result) -> np.ndarray:
     keep=fields(nscl=nscl),
     curves=("nscl",),
     start=0.3,
-    record=figures.SIDES,
+    record=("plane", "cka", "gap", "loss_gap"),
 )
 def sides(runs):
     """Points of three numbers of classes at three temperatures, four losses."""
