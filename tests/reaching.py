@@ -80,6 +80,8 @@ SETTINGS = {
     ("alignment", "push"): [
         ("classes=10&tau=0.1 classes=10&tau=0.09", "classes=10 classes=10&tau=1.0"),
         ("classes=30&tau=1.0 classes=30&tau=2.0", "classes=30 classes=10")],
+    ("why", "views-here"): [
+        ("eps=1.0&tau=1.0 eps=1.0&steps=1000", "- eps=1.0"), ("eps=3.0 eps=10.0", "- eps=0.5")],
     ("why", "counts-here"): [
         ("looks=crossed&m=16&alike=0.1 looks=crossed&m=16&alike=0.12",
          "looks=crossed&m=16 looks=crossed"),
