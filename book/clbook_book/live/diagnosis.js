@@ -133,7 +133,7 @@ window.clbookDiagnose ??= (root) => {
     drop.classList.toggle("clbook-over", kind === "dragenter" || kind === "dragover");
     if (kind === "drop" && event.dataTransfer.files.length) own(event.dataTransfer.files);
   });
-  const offer = buttons.length ? "Press a button" : "No file yet. Choose one, or drop it here: it stays on your computer";
-  status.textContent = `${offer}.`;
+  status.textContent = "No file yet. Choose one, or drop it here: it stays on your computer.";
+  buttons[0]?.click();
   ((window.clbook ??= {}).diagnoses ??= {})[setup.name] = { diagnose };
 };
