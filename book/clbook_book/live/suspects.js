@@ -3,7 +3,7 @@
 window.clbookSuspects ??= ({ part, setup }, offers) => {
   const { phrase, entry } = window.clbookTasks, { made } = window.clbookBlock, { suspects, says } = setup, [first] = says;
   const FELL = 0.2; // of a share, from which on a suspect is said to be needed
-  const host = part(".clbook-suspects"), button = host.querySelector("button"), told = host.querySelector("p");
+  const host = part(".clbook-suspects"), button = part(".clbook-decide"), told = host.querySelector("p");
   const table = host.querySelector("table"), body = table.tBodies[0];
   const number = (run, [name, , ...how]) => phrase(run, [name, "", ...how]); // without the words before it
   const kept = (value) => ({ true: "on", false: "off" }[value] ?? String(value)); // as the block keeps it
