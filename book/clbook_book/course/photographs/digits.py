@@ -78,7 +78,7 @@ def start(result) -> Picture:
     )
 
 
-def block(title: str, caption: str, config: Config = DEFAULT) -> inpage.Here:
+def block(title: str, caption: str, config: Config = DEFAULT, ask: Ask = ASK) -> inpage.Here:
     """The block, for a page."""
     shown = pictures(
         "z",
@@ -99,7 +99,7 @@ def block(title: str, caption: str, config: Config = DEFAULT) -> inpage.Here:
         config,
         settings=("turn", "shift", "scale"),
         panels=(shown, curves(knn="network", pixels="pixels", limits=(0, 1), title="digits found")),
-        ask=ASK,
+        ask=ask,
         goals=GOALS,
         title=title,
         caption=caption,
