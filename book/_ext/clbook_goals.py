@@ -4,7 +4,7 @@
     ```
 
 A block that trains in a page has its goals in what its script reads. Of each page they are kept when it is read, and
-listed once all are: by page and block, folded, with links. The link of a goal opens its block and trains, with the settings
+listed once all are: by page and block, folded. The link of a goal opens its block and trains, with the settings
 that the goal names. `goals.js` marks what this browser has reached; without it, or without anything kept, the list
 stands as it is.
 """
