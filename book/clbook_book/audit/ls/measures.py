@@ -165,17 +165,17 @@ def over_scatter(a, b) -> np.ndarray:
 
 
 @measures("ls-interaction")
-def interaction(repeats, donuts):
+def interaction(donuts, full_loss):
     views = ("rotation", "noise", "none")
     turned, noisy, bare = (apart(donuts[name]) for name in views)
-    clusters = [apart(repeats[f"eps^2/tau = .01, network{name}"]) for name in ("", ", no views")]
+    clusters = full_loss.separable_at.sel(loss="eq. 12", set="clusters") <= 300
     return Finding(
         f"donut: {counted(turned)} with rotations, {counted(noisy)} with noise, {counted(bare)} without views; "
-        f"clusters: {counted(clusters[0])} with noise, {counted(clusters[1])} without views",
+        f"clusters: {counted(clusters)} with noise",
         turned,
         ~noisy,
         ~bare,
-        *clusters,
+        clusters,
     )
 
 
