@@ -14,7 +14,7 @@ TOTALS = {  # nodes of a part, at most
     "book/clbook_book/live": 12_000,
     "book/clbook_book/records": 3_620,
     "book/clbook_book/course": 43_840,
-    "book/clbook_book/audit": 45_921,
+    "book/clbook_book/audit": 45_818,
 }
 FUNCTION = 60  # lines of one function, at most, without its docstring
 

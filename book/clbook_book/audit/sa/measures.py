@@ -538,18 +538,6 @@ def photo_scl_weights(images):
     return lists(gaps, *wider)
 
 
-@measures("sa-architectures")
-def architectures(images):
-    found, conditions = {}, []
-    for name, record in images.items():
-        gap = record.gap.sel(loss="nscl")
-        grown = last(gap) - gap.isel({time(gap): 1})
-        alike = [*at_end(record, "cka", "nscl"), *at_end(record, "rsa", "nscl")]
-        found |= {f"{name} gap": grown, f"{name} CKA": alike[0], f"{name} RSA": alike[1]}
-        conditions += [Every(grown), *(Every(one - 0.5) for one in alike)]
-    return ranges(found, *conditions, before="growth of the gap, and CKA and RSA at the end: ")
-
-
 def of_lemma_7(run):
     """How far apart the two gradients are, over what Lemma 7 allows, at each step."""
     return run.apart / (run.constants()["G"] * allowed(run) / run.config.tau)
