@@ -277,7 +277,8 @@ def table(path: str | Path) -> tuple[np.ndarray, np.ndarray, list[str]]:
     """A set of the reader's own: an .npz file that holds the arrays `x`, points or images, and `y`, their classes.
 
     In the file, x is (n, D) of any real numbers, or images (n, height, width) or (n, height, width, 1 or 3) of whole
-    numbers 0 .. 255 or of truth values. y is (n,): whole numbers or texts.
+    numbers 0 .. 255 or of truth values. y is (n,): whole numbers or texts. NumPy's files hold a masked array
+    without its mask: leave out what is masked before you save it.
 
     Args:
         path: of the file. A "~" at its beginning is the home folder.

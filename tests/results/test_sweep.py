@@ -23,7 +23,7 @@ import toy_program
 from dask.distributed import Client, LocalCluster
 
 from clbook import environment
-from clbook.experiments import alignment
+from clbook.experiments import alignment, overlap
 from clbook.results import sweep as sweeping
 from clbook.results.sweep import attempt, bar, often, parallel, sweep, tasks
 from clbook.training import loop
@@ -201,6 +201,8 @@ def test_arguments_that_make_no_sweep_are_refused_in_words(cache):
         wrong.append((toy.run, configs, f"configs = {given} is not allowed: {no_list}"))
     for configs in ({"a": toy.Config()}, [1, 2], [toy.Config(), None], "abc", [one]):
         wrong.append((toy.run, configs, of_settings))
+    says = r"configs = Config\(.*\) of .*overlap.* is not allowed: run asks for a setting '\w+'"
+    wrong.append((alignment.run, [overlap.Config()], says))
     for run, configs, says in wrong:
         with pytest.raises(ValueError, match=f"^{says}"):
             sweep(run, configs)
