@@ -26,12 +26,12 @@ PRESETS = {
     "upside down": NONE | {"shift": 0.4, "half_turns": 0.5},
 }
 ASK = Ask(
-    "Once a moved digit counts as the same for the network, once a turned one. Which run finds more digits?",
+    "It trains twice: two views differ by a move in one run, by a turn in the other. Which finds more digits?",
     ("the one that sees moves", "the one that sees turns", "both find as many"),
     "the one that sees moves",
     (
         "The digits lie at random places, and moves teach the network not to care where. Other seeds show it more.",
-        "Turns teach much, too, but leave the place of a digit free to matter. Other seeds show a wider gap.",
+        "Turns teach much, too, but leave the place of a digit free to matter.",
         "With this seed they differ by hardly more than the error; with the next two moves lead by eight in a hundred.",
     ),
     (PRESETS["moved"], PRESETS["turned"]),
