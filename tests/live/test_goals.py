@@ -60,7 +60,7 @@ def test_wide_views_lay_the_colours_of_the_ring_on_each_other():
 
 def test_each_circle_of_free_points_keeps_what_it_has():
     it = block("landscape", "free")
-    assert it.ask.answer == "as they began"
+    assert it.ask.answer == "on neither"
     _, row = end(it)
     assert row["readout"] == 1 and row["readout_shuffled"] < 0.5
     assert row["loss"] == pytest.approx(row["loss_shuffled"], abs=1e-12)

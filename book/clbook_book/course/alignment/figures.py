@@ -114,7 +114,7 @@ def sides(result, frame=-1) -> Picture:
     config = result.config
     now = result.steps[frame]
     names = config.names[:DISCS]
-    fig, ((left, cka),) = axes(2, width=7.4, height=4.3, width_ratios=(3, 2))
+    fig, ((left, cka),) = axes(2, width=7.4, height=3.3, width_ratios=(3, 2))
     labels = result.labels
     _discs(left, result.plane[frame], labels[some_points(labels)], names, config.classes)
     left.set_title(f"C = {config.classes}, τ = {config.tau:g}, iteration {now}")

@@ -46,9 +46,7 @@ def linear(result, frame=-1) -> Picture:
         place = index[rows]
         left.scatter(place, trained[frame, rows], s=30, color=tone, label=name, gid=name, zorder=3)
         for at in zip(place, trained[frame, rows], strict=True):
-            left.annotate(
-                f"{at[1]:.2g}", at, (0, 5), textcoords="offset points", ha="center", fontsize=7
-            )
+            left.annotate(f"{at[1]:.2g}", at, (0, 5), textcoords="offset points", ha="center")
         mean = trained[:, rows].mean(1)
         right.plot(time, mean, color=tone, label=name, gid=name)
         if changed:
