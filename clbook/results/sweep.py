@@ -258,19 +258,20 @@ def attempt(
             first = attempt(run, left[:half], record, compile, until)
             second = attempt(run, left[half:], record, compile, until)
             return [*ended.values(), *first, *second]
-        if isinstance(error, AttributeError) and isinstance(error.obj, Settings):
-            error = _of_another(error.obj, error.name)
         if not isinstance(error, ValueError):
-            error.add_note(traceback.format_exc())  # of another process: else it would be lost
+            where = traceback.format_exc()  # of another process: else it would be lost
+            if isinstance(error, AttributeError) and isinstance(error.obj, Settings):
+                error = _lacking(error.obj, error.name)
+            error.add_note(where)
         ended[left[0]] = Ended(left[0], error)
     return list(ended.values())
 
 
-def _of_another(config: Settings, setting: str | None) -> ValueError:
-    """What to say of a config that lacks a setting for which the run asked: it is another experiment's."""
+def _lacking(config: Settings, setting: str | None) -> ValueError:
+    """What to say of a config that lacks a setting for which the run asked."""
     return ValueError(
         f"configs = {config.described()} of {type(config).__module__} is not allowed: run asks for a setting "
-        f"{setting!r}, so it takes the Config of its own experiment"
+        f"{setting!r}, which it lacks; it may be another experiment's Config, or the name may be misspelt in run"
     )
 
 
